@@ -1,11 +1,11 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/internal/nearest"
@@ -47,7 +47,7 @@ func defaultControllers() Controllers {
 func (o *Controllers) Settings() []Setting {
 	return slices.Concat(
 		[]Setting{{Flag: "controllers", Path: "controllers.names", Value: &listValue{target: &o.Controllers}, Usage: "`list` of the controllers to run; * stands for all of them, and a dash before a name leaves that one out"}},
-		o.Leader.settings(ControllersSection, "`namespace` of the Lease"),
+		o.Leader.settings(ControllersSection, "`namespace` of the Lease", namespacePattern),
 		o.requestSettings(), o.loopSettings(),
 	)
 }
@@ -55,22 +55,22 @@ func (o *Controllers) Settings() []Setting {
 func (o *Controllers) requestSettings() []Setting {
 	return []Setting{
 		{Flag: "kube-api-qps", Path: "controllers.kubeAPI.qps", Value: floatValue(&o.KubeAPIQPS), Usage: "requests per second with which all controllers together may write objects; 0 for no limit"},
-		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue(&o.KubeAPIBurst), Usage: "requests that may be sent at once before --kube-api-qps limits them; 0 for as many as in one second"},
+		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue(&o.KubeAPIBurst), Usage: "requests that may be sent at once before --kube-api-qps limits them; 0 for as many as in one second", bounds: atLeast(0)},
 	}
 }
 
 func (o *Controllers) loopSettings() []Setting {
 	const batch = "how long to wait, after a change of a pod, for more changes of the same Service; 0 to write at once"
 	return []Setting{
-		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue(&o.Endpoints.Workers), Usage: "how many Services have their Endpoints written at the same time"},
+		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue(&o.Endpoints.Workers), Usage: "how many Services have their Endpoints written at the same time", bounds: atLeast(1)},
 		{Flag: "endpoint-updates-batch-period", Path: "controllers.endpoints.updatesBatchPeriod", Value: durationValue(&o.Endpoints.BatchPeriod), Usage: batch},
-		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue(&o.EndpointSlices.Workers), Usage: "how many Services have their EndpointSlices written at the same time, 1 to 50"},
+		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue(&o.EndpointSlices.Workers), Usage: "how many Services have their EndpointSlices written at the same time, 1 to 50", bounds: between(1, 50)},
 		{Flag: "endpointslice-updates-batch-period", Path: "controllers.endpointslices.updatesBatchPeriod", Value: durationValue(&o.EndpointSlices.BatchPeriod), Usage: batch},
-		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue(&o.MaxEndpointsPerSlice), Usage: "the most endpoints in one EndpointSlice, 1 to 1000"},
-		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue(&o.Mirroring.Workers), Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50"},
+		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue(&o.MaxEndpointsPerSlice), Usage: "the most endpoints in one EndpointSlice, 1 to 1000", bounds: between(1, 1000)},
+		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue(&o.Mirroring.Workers), Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50", bounds: between(1, 50)},
 		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue(&o.Mirroring.BatchPeriod), Usage: "how long to wait at least, after somebody else has changed an EndpointSlice, for more changes of the slices of the same Service"},
-		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue(&o.MirroringMaxEndpointsPerSubset), Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000"},
-		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue(&o.ExternalWorkloadWorkers), Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50"},
+		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue(&o.MirroringMaxEndpointsPerSubset), Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000", bounds: between(1, 1000)},
+		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue(&o.ExternalWorkloadWorkers), Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50", bounds: between(1, 50)},
 	}
 }
 
@@ -82,22 +82,14 @@ func (o *Controllers) validate() []problem {
 	}
 	found = append(found, o.Leader.validate()...)
 	found = append(found, o.validateRequests()...)
-	if o.Endpoints.Workers < 1 {
-		found = append(found, problem{flags: []string{"concurrent-endpoint-syncs"}, reason: "must be at least 1"})
-	}
-	return slices.Concat(found,
-		checkRange("concurrent-service-endpoint-syncs", o.EndpointSlices.Workers, 50),
-		checkRange("mirroring-concurrent-service-endpoint-syncs", o.Mirroring.Workers, 50),
-		checkRange("concurrent-external-workload-syncs", o.ExternalWorkloadWorkers, 50),
-		checkRange("max-endpoints-per-slice", o.MaxEndpointsPerSlice, 1000),
-		checkRange("mirroring-max-endpoints-per-subset", o.MirroringMaxEndpointsPerSubset, 1000),
+	return slices.Concat(found, checkBounds(o.Settings(), ""),
 		checkNotNegative("endpoint-updates-batch-period", o.Endpoints.BatchPeriod),
 		checkNotNegative("endpointslice-updates-batch-period", o.EndpointSlices.BatchPeriod),
 		checkNotNegative("mirroring-endpointslice-updates-batch-period", o.Mirroring.BatchPeriod))
 }
 
 func (o *Controllers) validateRequests() []problem {
-	found := checkNotNegative("kube-api-burst", o.KubeAPIBurst)
+	var found []problem
 	if o.KubeAPIQPS < 0 || math.IsNaN(o.KubeAPIQPS) || o.KubeAPIQPS > math.MaxFloat32 {
 		found = append(found, problem{flags: []string{"kube-api-qps"}, reason: "must be a number of requests, or 0 for no limit"})
 	}
@@ -110,16 +102,8 @@ func (o *Controllers) validateRequests() []problem {
 	return found
 }
 
-func checkRange(flag string, value, most int) []problem {
-	if 1 <= value && value <= most {
-		return nil
-	}
-	return []problem{{flags: []string{flag}, reason: fmt.Sprintf("must be from 1 to %d", most)}}
-}
-
-func checkNotNegative[T cmp.Ordered](flag string, value T) []problem {
-	var zero T
-	if value >= zero {
+func checkNotNegative(flag string, value time.Duration) []problem {
+	if value >= 0 {
 		return nil
 	}
 	return []problem{{flags: []string{flag}, reason: "must not be negative"}}

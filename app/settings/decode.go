@@ -85,6 +85,9 @@ func decode(name string, text []byte, also func(*configure.Options) error, of Re
 		for _, part := range c.Sections() {
 			c.Remarks = append(c.Remarks, d.checkSection(part)...)
 		}
+		for _, one := range c.conflicts() {
+			d.failAt(one.paths, one.reason)
+		}
 	}
 	if len(d.wrong) > 0 {
 		return Config{}, &UsageError{d.err()}
@@ -340,16 +343,19 @@ func (d *configDecoder) checkSection(o Section) []Remark {
 			remarks = append(remarks, Remark{setting: path, value: d.settings[path].Value.String(), reason: reason, instead: p.instead})
 			continue
 		}
-		d.failAt(p.flags, paths, reason)
+		var at []string
+		for _, flag := range p.flags {
+			at = append(at, paths[flag])
+		}
+		d.failAt(at, reason)
 	}
 	return remarks
 }
 
 // failAt adds a fault at the first of these settings that the file has. One exists, because the
 // defaults alone are valid.
-func (d *configDecoder) failAt(flags []string, paths map[string]string, reason string) {
-	for _, flag := range flags {
-		path := paths[flag]
+func (d *configDecoder) failAt(paths []string, reason string) {
+	for _, path := range paths {
 		if key := d.found[path]; key != nil {
 			d.fail(key, path, "is %s: %s", quoteUnlessPlain(d.settings[path].Value.String()), reason)
 			return

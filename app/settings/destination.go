@@ -100,8 +100,8 @@ func (o *Destination) Settings() []Setting {
 func (o *Destination) discoverySettings() []Setting {
 	return []Setting{
 		{Flag: "addr", Path: DestinationAddress, Value: textValue{&o.Addr}, Usage: "`address` to serve the Destination API on, without TLS"},
-		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane"},
-		{Flag: "link-namespace", Path: "destination.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; empty for that of the mesh's control plane, which also has the key of the identity issuer"},
+		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane", pattern: namespacePattern},
+		{Flag: "link-namespace", Path: "destination.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; empty for that of the mesh's control plane, which also has the key of the identity issuer", pattern: optionalNamespace},
 		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: with transport-header, proxies send all traffic for a meshed pod to the inbound port of its proxy; with transparent, only that for opaque ports"},
 		{Flag: "enable-h2-upgrade", Path: "destination.enableH2Upgrade", Value: boolValue(&o.EnableH2Upgrade), Usage: "tell proxies that they may speak HTTP/2 with meshed pods and gateways"},
 		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue(&o.EnableEndpointSlices), Usage: "read EndpointSlices instead of Endpoints; without this, ExternalWorkloads are not served"},
@@ -118,14 +118,14 @@ func (o *Destination) writerSettings() []Setting {
 	return append([]Setting{
 		{Flag: "external-workload-writer", Path: "destination.externalWorkloadWriter", Value: boolValue(&o.ExternalWorkloadWriter), Usage: "write EndpointSlices for Services that select ExternalWorkloads; needs --enable-endpoint-slices"},
 		{Flag: "export-queue-metrics", Path: "destination.exportQueueMetrics", Value: boolValue(&o.ExportQueueMetrics), Usage: "export the metrics of the ExternalWorkload writer's work queue"},
-	}, o.Leader.settings(DestinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane")...)
+	}, o.Leader.settings(DestinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane", optionalNamespace)...)
 }
 
 func (o *Destination) otherSettings() []Setting {
 	return []Setting{
 		{Flag: "linked-clusters-through-proxies", Path: "destination.linkedClustersThroughProxies", Value: boolValue(&o.LinkedClustersThroughProxies), Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL, as Rancher's do; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
 		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue(&o.EndpointMetricsPerNode), Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
-		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue(&o.StreamQueueCapacity), Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
+		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue(&o.StreamQueueCapacity), Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off", bounds: atLeast(1)},
 	}
 }
 
@@ -156,6 +156,10 @@ func (o *Destination) validate() []problem {
 			reason: "IPv6 addresses are in EndpointSlices only: set {enable-ipv6} to false or {enable-endpoint-slices} to true",
 		})
 	}
+	found = append(found, checkNamespace("controller-namespace", o.ControllerNamespace)...)
+	if o.LinkNamespace != "" {
+		found = append(found, checkNamespace("link-namespace", o.LinkNamespace)...)
+	}
 	found = append(found, checkDomain(refusedInFile, "cluster-domain", o.ClusterDomain)...)
 	found = append(found, checkDomain(refusedInFile, "identity-trust-domain", o.IdentityTrustDomain)...)
 	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts)
@@ -165,12 +169,7 @@ func (o *Destination) validate() []problem {
 			reason: err.Error(), instead: "that item is left out",
 		})
 	}
-	if o.StreamQueueCapacity <= 0 {
-		found = append(found, problem{
-			flags:  []string{"stream-queue-capacity"},
-			reason: "must be at least 1, although it has no effect",
-		})
-	}
+	found = append(found, checkBounds(o.otherSettings(), ", although it has no effect")...)
 	found = append(found, o.checkHTTP2Params()...)
 	found = append(found, checkLimits(o.Limits)...)
 	lease := o.Leader

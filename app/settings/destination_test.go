@@ -123,6 +123,7 @@ func TestCheckFlags(t *testing.T) {
 		"slices off":        {args: []string{"--enable-endpoint-slices=false", "--enable-ipv6=false"}},
 		"no queue":          {args: []string{"--stream-queue-capacity=0"}, err: "--stream-queue-capacity=0: must be at least 1, although it has no effect"},
 		"no grace":          {args: []string{"--shutdown-grace=0"}, err: "--shutdown-grace=0s: must be more than 0s"},
+		"no namespace":      {args: []string{"--controller-namespace="}, err: `--controller-namespace=: is not a valid name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`},
 		"params not JSON":   {args: []string{"--meshed-http2-client-params=x"}, err: `--meshed-http2-client-params=x: must be JSON such as {"keep_alive":{"interval":{"seconds":10},"timeout":{"seconds":3}}}: invalid character 'x' looking for beginning of value`},
 		"params of protojson": {
 			args:    []string{`--meshed-http2-client-params={"keepAlive":{}}`},

@@ -31,7 +31,7 @@ func defaultDNS() DNS {
 
 // Settings implements [Section].
 func (o *DNS) Settings() []Setting {
-	return append(o.Leader.settings(DNSSection, "`namespace` of the Lease"),
+	return append(o.Leader.settings(DNSSection, "`namespace` of the Lease", namespacePattern),
 		Setting{Path: "dns.publishers", Value: &publishersValue{o}, Usage: "list of publishers; the fields of each are name and the flags of `signpost dns`, with a list for a flag that may be repeated"})
 }
 

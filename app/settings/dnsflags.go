@@ -45,7 +45,7 @@ func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	c.Publisher.Flags(flags)
 	flaggroup.Add(flags, headingProcess, c.processFlags)
 	flaggroup.Add(flags, headingLeader, func(flags *pflag.FlagSet) {
-		AddFlags(flags, c.Config.DNS.Leader.settings(DNSSection, "`namespace` of the Lease"))
+		AddFlags(flags, c.Config.DNS.Leader.settings(DNSSection, "`namespace` of the Lease", namespacePattern))
 	})
 }
 

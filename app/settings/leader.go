@@ -34,8 +34,8 @@ func defaultLeader(name, namespace string) Leader {
 // fast.
 const kubernetesLease = 15 * time.Second
 
-// settings returns the settings for this section of the config file.
-func (o *Leader) settings(section, namespaceUsage string) []Setting {
+// settings returns the settings for this section of the config file. The namespace must match the pattern.
+func (o *Leader) settings(section, namespaceUsage, pattern string) []Setting {
 	at := section + ".leaderElection."
 	return []Setting{
 		{Flag: "leader-elect", Path: at + "leaderElect", Value: boolValue(&o.Elect), Usage: "write only while this process holds a Lease; without leader election, no other process may write the same objects"},
@@ -43,7 +43,7 @@ func (o *Leader) settings(section, namespaceUsage string) []Setting {
 		{Flag: "leader-elect-renew-deadline", Path: at + "renewDeadline", Value: durationValue(&o.RenewDeadline), Usage: "how long after the last renewal of the Lease the leader stops writing; at least a second less than --leader-elect-lease-duration"},
 		{Flag: "leader-elect-retry-period", Path: at + "retryPeriod", Value: durationValue(&o.RetryPeriod), Usage: "time between attempts to take or to renew the Lease"},
 		{Flag: "leader-elect-resource-name", Path: at + "resourceName", Value: textValue{&o.ResourceName}, Usage: "`name` of the Lease"},
-		{Flag: "leader-elect-resource-namespace", Path: at + "resourceNamespace", Value: textValue{&o.ResourceNamespace}, Usage: namespaceUsage},
+		{Flag: "leader-elect-resource-namespace", Path: at + "resourceNamespace", Value: textValue{&o.ResourceNamespace}, Usage: namespaceUsage, pattern: pattern},
 	}
 }
 
@@ -56,10 +56,7 @@ func (o *Leader) validate() []problem {
 	if wrong := validation.IsDNS1123Subdomain(o.ResourceName); len(wrong) > 0 {
 		found = append(found, problem{flags: []string{"leader-elect-resource-name"}, reason: "is not a valid name of a Lease: " + strings.Join(wrong, ", ")})
 	}
-	if wrong := validation.IsDNS1123Label(o.ResourceNamespace); len(wrong) > 0 {
-		found = append(found, problem{flags: []string{"leader-elect-resource-namespace"}, reason: "is not a valid name of a namespace: " + strings.Join(wrong, ", ")})
-	}
-	return found
+	return append(found, checkNamespace("leader-elect-resource-namespace", o.ResourceNamespace)...)
 }
 
 func (o *Leader) validateTimes() []problem {
@@ -84,8 +81,9 @@ func (o *Leader) validateTimes() []problem {
 	}
 	if float64(o.RenewDeadline) <= leaderelection.JitterFactor*float64(o.RetryPeriod) {
 		found = append(found, problem{
-			flags:  []string{renew, retry},
-			reason: fmt.Sprintf("must be longer than %v times {%s}, which leaves time for a second attempt: set {%[2]s} to less", leaderelection.JitterFactor, retry),
+			flags: []string{renew, retry},
+			reason: fmt.Sprintf("a second attempt needs time: {%s} must be longer than %v times {%s}: set {%[1]s} to more, or {%[3]s} to less",
+				renew, leaderelection.JitterFactor, retry),
 		})
 	}
 	return found

@@ -84,6 +84,12 @@ func settingSchema(s Setting) object {
 
 func valueSchema(s Setting) object {
 	switch v := s.Value.(type) {
+	case scalarValue[int]:
+		schema := v.describeSchema()
+		if s.bounds != nil {
+			schema["anyOf"] = []any{s.bounds.narrow(v.schema), variableRef}
+		}
+		return schema
 	case interface{ describeSchema() object }:
 		return v.describeSchema()
 	case *listValue:
@@ -98,6 +104,9 @@ func valueSchema(s Setting) object {
 		schema := object{"type": "string", "default": v.String()}
 		if choices := Choices(s.Flag); choices != nil {
 			schema = object{"anyOf": []any{object{"enum": choices}, variableRef}, "default": v.String()}
+		}
+		if s.pattern != "" {
+			schema = object{"anyOf": []any{object{"type": "string", "pattern": s.pattern}, variableRef}, "default": v.String()}
 		}
 		return schema
 	}

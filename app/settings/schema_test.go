@@ -60,7 +60,7 @@ func validates(schema *jsonschema.Schema, text []byte) error {
 // beyondSchema are the bad files with which only something is wrong that no schema says, such as what
 // depends on several fields, or on what isn't in the file.
 var beyondSchema = []string{
-	"controllers.bad.yaml", "documents.bad.yaml", "ipv6.bad.yaml", "ipv6both.bad.yaml", "nocontrollers.bad.yaml",
+	"authfields.bad.yaml", "conflicts.bad.yaml", "documents.bad.yaml", "ipv6.bad.yaml", "ipv6both.bad.yaml", "nocontrollers.bad.yaml",
 	"params.bad.yaml", "rivals.bad.yaml", "secretfile.bad.yaml", "variables.bad.yaml",
 }
 

@@ -19,8 +19,10 @@ type Setting struct {
 	Value settingValue
 	// Usage describes the setting. As in the usage of a flag, a word in backquotes names the value.
 	Usage string
-	// min is the minimum of a limit of a gRPC server.
-	min int
+	// bounds are those of a whole number; nil means any.
+	bounds *bounds
+	// pattern matches the valid values of a text; empty means any.
+	pattern string
 }
 
 // Section is the settings of the process, or of one role.

@@ -62,15 +62,21 @@ func defaultXDS() XDS {
 
 // Settings implements [Section].
 func (o *XDS) Settings() []Setting {
-	own := []Setting{
+	limits := slices.DeleteFunc(limitSettings(&o.Limits, XDSSection), func(s Setting) bool { return s.Flag == "grpc-max-undeclared-ports" })
+	return append(o.ownSettings(), limits...)
+}
+
+// ownSettings returns the settings without the limits.
+func (o *XDS) ownSettings() []Setting {
+	return []Setting{
 		{Flag: "xds-addr", Path: XDSAddress, Value: textValue{&o.Addr}, Usage: "`address` to serve xDS on, with TLS if --xds-tls-cert is set"},
 		{Flag: "cluster-domain", Path: "xds.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
 		{Flag: "identity-trust-domain", Path: "xds.identityTrustDomain", Value: textValue{&o.IdentityTrustDomain}, Usage: "`domain` of the TLS identities of pods, for Services with the annotation signpost.dev/tls; empty for " + defaultDomain},
 		{Flag: "enable-ipv6", Path: "xds.enableIPv6", Value: boolValue(&o.EnableIPv6), Usage: "serve IPv6 addresses"},
-		{Flag: "link-namespace", Path: "xds.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; with the destination role in the same process, that of destination counts"},
+		{Flag: "link-namespace", Path: "xds.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; with the destination role in the same process, that of destination counts", pattern: namespacePattern},
 		{Flag: "linked-clusters-through-proxies", Path: "xds.linkedClustersThroughProxies", Value: boolValue(&o.LinkedClustersThroughProxies), Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
 		{Flag: "xds-authorities", Path: "xds.authorities", Value: &listValue{target: &o.Authorities}, Usage: "authorities of xdstp:// names that are answered, beside the empty one"},
-		{Flag: "xds-egress-budget", Path: "xds.egressBudget", Value: intValue(&o.EgressBudget), Usage: "bytes a second that the changes of one resource may cost; more frequent changes are merged and delayed, by 2s at most"},
+		{Flag: "xds-egress-budget", Path: "xds.egressBudget", Value: intValue(&o.EgressBudget), Usage: "bytes a second that the changes of one resource may cost; more frequent changes are merged and delayed, by 2s at most", bounds: atLeast(1 << 20)},
 		{Flag: "xds-max-connection-age", Path: "xds.maxConnectionAge", Value: durationValue(&o.MaxConnectionAge), Usage: "how long a connection is kept, so that clients spread over replicas again; the time varies by 10 %"},
 		{Flag: "xds-auth", Path: "xds.auth", Value: textValue{&o.Auth}, Usage: "how clients prove who they are: none, token (a service account token with the audience signpost-xds) or mtls (a client certificate with a SPIFFE ID)"},
 		{Flag: "xds-tls-cert", Path: "xds.tls.cert", Value: textValue{&o.TLSCert}, Usage: "`path` of the certificate chain of the server, in PEM; it is read again when it changes; empty for no TLS"},
@@ -78,8 +84,6 @@ func (o *XDS) Settings() []Setting {
 		{Flag: "xds-client-ca", Path: "xds.tls.clientCA", Value: textValue{&o.ClientCA}, Usage: "`path` of the certificates of the authorities that sign those of clients, in PEM; for --xds-auth=mtls"},
 		{Flag: "xds-client-trust-domains", Path: "xds.tls.clientTrustDomains", Value: &listValue{target: &o.ClientTrustDomains}, Usage: "SPIFFE trust domains of client certificates that are accepted, for --xds-auth=mtls; empty for that of --identity-trust-domain"},
 	}
-	limits := slices.DeleteFunc(limitSettings(&o.Limits, XDSSection), func(s Setting) bool { return s.Flag == "grpc-max-undeclared-ports" })
-	return append(own, limits...)
 }
 
 // Settled returns the settings with defaults in place of empty values.
@@ -95,14 +99,10 @@ func (o XDS) Settled() XDS {
 // validate implements [Section].
 func (o *XDS) validate() []problem {
 	found := checkAddress("xds-addr", o.Addr)
-	if o.LinkNamespace == "" {
-		found = append(found, problem{flags: []string{"link-namespace"}, reason: "must not be empty: name a namespace, such as " + defaultControllerNamespace})
-	}
+	found = append(found, checkNamespace("link-namespace", o.LinkNamespace)...)
 	found = append(found, checkDomain(refused, "cluster-domain", o.ClusterDomain)...)
 	found = append(found, checkDomain(refused, "identity-trust-domain", o.IdentityTrustDomain)...)
-	if o.EgressBudget < 1<<20 {
-		found = append(found, problem{flags: []string{"xds-egress-budget"}, reason: "must be at least 1048576, 1 MiB a second"})
-	}
+	found = append(found, checkBounds(o.ownSettings(), ", 1 MiB a second")...)
 	if o.MaxConnectionAge < time.Minute {
 		found = append(found, problem{flags: []string{"xds-max-connection-age"}, reason: "must be at least 1m"})
 	}
@@ -119,13 +119,13 @@ func (o *XDS) checkAuth() []problem {
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return wrong("one is missing: give both or neither", "xds-tls-cert", "xds-tls-key")
 	case o.Auth == XDSAuthToken && o.TLSCert == "":
-		return wrong("token needs --xds-tls-cert, because a token that is sent without TLS can be read on the way", "xds-auth")
+		return wrong("token needs {xds-tls-cert}, because a token that is sent without TLS can be read on the way", "xds-auth")
 	case o.Auth == XDSAuthMTLS && (o.TLSCert == "" || o.ClientCA == ""):
-		return wrong("mtls needs --xds-tls-cert and --xds-client-ca", "xds-auth")
+		return wrong("mtls needs {xds-tls-cert} and {xds-client-ca}", "xds-auth")
 	case o.Auth != XDSAuthMTLS && o.ClientCA != "":
-		return wrong("is only used with --xds-auth=mtls", "xds-client-ca")
+		return wrong("is only used with {xds-auth}=mtls", "xds-client-ca")
 	case o.Auth != XDSAuthMTLS && len(o.ClientTrustDomains) > 0:
-		return wrong("is only used with --xds-auth=mtls", "xds-client-trust-domains")
+		return wrong("is only used with {xds-auth}=mtls", "xds-client-trust-domains")
 	case slices.ContainsFunc(o.ClientTrustDomains, func(d string) bool { return !trustDomain.MatchString(d) }):
 		return wrong("must be trust domains, such as cluster.local: lower-case letters, digits, dots, dashes and underscores", "xds-client-trust-domains")
 	default:
