@@ -69,10 +69,10 @@ func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	var errs []error
 	for i, o := range publishers {
 		for j, before := range publishers[:i] {
-			if where, rivals := configure.Rivals(before, o); rivals {
+			if shared, rivals := configure.Rivals(before, o); rivals {
 				errs = append(errs, &nodeError{
 					node: list.Content[i], field: fmt.Sprintf("[%d].txt-owner-id", i),
-					reason: fmt.Sprintf("is %q, as that of publishers[%d], and both may write to the same zone of %s, so each would delete the records of the other: give each its own, or keep them apart by domain-filter, zone-name-filter or zone-id-filter", o.Registry.OwnerID, j, where),
+					reason: fmt.Sprintf("is %q, as that of publishers[%d], and both may write to %s, so each would delete the records of the other: give each its own, or keep them apart by domain-filter or zone-name-filter (with the registry txt also by zone-id-filter)", o.Registry.OwnerID, j, shared),
 				})
 				break
 			}

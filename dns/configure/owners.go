@@ -39,7 +39,7 @@ func (o *Options) openCRD(in Input, can provider.Capabilities) (owner.Owner, err
 		return nil, errors.New("--registry=crd: there is no cluster: give --kubeconfig, or another registry")
 	}
 	return crd.New(crd.Options{
-		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
+		Config: in.REST, Namespace: o.Registry.crdNamespace(),
 		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, ByTarget: can.ByTarget, Problems: o.problems(in), Log: in.Log,
 	})
 }
@@ -110,6 +110,9 @@ func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func
 		return nil
 	}
 }
+
+// crdNamespace returns the namespace of the DNSRecords.
+func (r Registry) crdNamespace() string { return cmp.Or(r.CRDNamespace, processNamespace()) }
 
 // processNamespace returns the namespace of this process, or "" outside of a cluster.
 func processNamespace() string {

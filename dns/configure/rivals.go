@@ -6,30 +6,40 @@ import (
 )
 
 // Rivals reports whether two publishers of one process would treat each other's records as their
-// own and delete them: they use the same kind of provider and owner ID, and neither filters nor
-// settings of the provider exclude a common zone. where names the provider, with the settings that
-// locate its zones.
-func Rivals(a, b *Options) (where string, rivals bool) {
+// own and delete them: they have the same owner ID, and neither filters nor settings of the provider exclude a
+// common zone. A registry outside of the zones has one entry for a name, so with it they would have to have other
+// names. shared says what they would share.
+func Rivals(a, b *Options) (shared string, rivals bool) {
 	switch {
 	case a.DryRun || b.DryRun, a.RegistryKind() == registryNone, a.RegistryKind() != b.RegistryKind(), a.Registry.OwnerID != b.Registry.OwnerID:
 		return "", false
 	case !a.filtersByRegex() && !b.filtersByRegex() && disjoint(a.DomainFilter, b.DomainFilter, within):
 		return "", false
-	case disjoint(a.ZoneNames, b.ZoneNames, within) || disjoint(a.ZoneIDs, b.ZoneIDs, strings.HasSuffix):
+	case disjoint(a.ZoneNames, b.ZoneNames, within):
+		return "", false
+	case a.RegistryKind() == registryCRD && a.Registry.crdNamespace() == b.Registry.crdNamespace():
+		return "the same DNSRecords", true
+	case a.RegistryKind() == registryDynamoDB && sameTable(a.Registry, b.Registry):
+		return "the same items of the table " + a.Registry.DynamoTable, true
+	case disjoint(a.ZoneIDs, b.ZoneIDs, strings.HasSuffix):
 		return "", false
 	}
 	for _, name := range a.Providers {
-		if !slices.Contains(b.Providers, name) {
-			continue
+		if slices.ContainsFunc(b.Providers, func(other string) bool { return a.usualName(other) == a.usualName(name) }) && !apart(name, a, b) {
+			return "the same zone of " + locationText(name, b), true
 		}
-		// Other registries have one store for the records of all servers.
-		if a.RegistryKind() == registryTXT && apart(name, a, b) {
-			continue
-		}
-		return locationText(name, b), true
 	}
 	return "", false
 }
+
+// sameTable reports whether two registries may use one DynamoDB table. Without a region, the environment decides.
+func sameTable(a, b Registry) bool {
+	x, y := a.DynamoDBRegion, b.DynamoDBRegion
+	return a.DynamoTable == b.DynamoTable && (x == y || x == "" || y == "")
+}
+
+// usualName returns the usual one of the names of a provider.
+func (o *Options) usualName(name string) string { return o.providerPlugin(name).Names[0] }
 
 // disjoint reports whether two lists of suffixes have nothing in common. An empty list admits
 // everything.

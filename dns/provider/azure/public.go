@@ -142,6 +142,11 @@ func fromPublic(r *armdns.RecordSet) *stored {
 
 func toPublic(s *stored) armdns.RecordSet {
 	p := &armdns.RecordSetProperties{TTL: &s.ttl, Metadata: pointers(s.metadata)}
+	if s.resource != "" {
+		// The records are those of the resource.
+		p.TargetResource = &armdns.SubResource{ID: &s.resource}
+		return armdns.RecordSet{Properties: p}
+	}
 	for _, v := range s.records {
 		switch s.key.recordType {
 		case dns.TypeA:

@@ -35,6 +35,11 @@ func (g *Group) Fail(err error) {
 	}
 }
 
+// add adds a change with its index in the call of Apply.
+func (g *Group) add(c dns.Change, place int) {
+	g.Changes, g.Places = append(g.Changes, c), append(g.Places, place)
+}
+
 // FailAll sets the error of groups that have none.
 func FailAll[G Grouped](groups []G, err error) {
 	for _, g := range groups {
@@ -53,7 +58,7 @@ func BySubject(changes []dns.Change) []*Group {
 			g = &Group{Subject: subject}
 			bySubject[subject], list = g, append(list, g)
 		}
-		g.Changes, g.Places = append(g.Changes, c), append(g.Places, i)
+		g.add(c, i)
 	}
 	return list
 }

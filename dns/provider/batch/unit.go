@@ -3,7 +3,9 @@ package batch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -36,23 +38,44 @@ type Format[R any] interface {
 	Unsupported(raw *R) string
 }
 
-// Units groups changes by subject. outside returns why a name can't be in the zone, or nil.
+// Units groups changes by subject. outside returns why a name can't be in the zone, or nil. A record set that
+// changes would damage ([Format.Unsupported]) stays, with its ownership records: these changes are in a unit of their
+// own that has failed, so that the other types of the name are changed as ever.
 func (m *ZoneCache[R]) Units(f Format[R], changes []dns.Change, outside func(name string) error) []*Unit[R] {
 	var list []*Unit[R]
 	for _, g := range BySubject(changes) {
-		u := &Unit[R]{Group: g}
-		for _, c := range g.Changes {
-			if err := outside(c.RecordSet().Name); err != nil {
-				u.Fail(err)
-			} else if s, err := m.swap(f, c); err != nil {
-				u.Fail(err)
+		u, kept := &Unit[R]{Group: &Group{Subject: g.Subject}}, &Unit[R]{Group: &Group{Subject: g.Subject}}
+		at := u
+		for i, c := range g.Changes {
+			s, err := m.swap(f, c)
+			if !c.RecordSet().IsOwnershipRecord() {
+				// The changes of its ownership records follow.
+				if at = u; isUnsupported(err) && !changesCNAME(g) {
+					at = kept
+				}
+			}
+			at.add(c, g.Places[i])
+			if outsideErr := outside(c.RecordSet().Name); outsideErr != nil {
+				at.Fail(outsideErr)
+			} else if err != nil {
+				at.Fail(err)
 			} else {
-				u.Swaps = append(u.Swaps, s)
+				at.Swaps = append(at.Swaps, s)
 			}
 		}
-		list = append(list, u)
+		list = append(list, notEmpty(u, kept)...)
 	}
 	return list
+}
+
+// notEmpty returns the units that have changes.
+func notEmpty[R any](units ...*Unit[R]) []*Unit[R] {
+	return slices.DeleteFunc(units, func(u *Unit[R]) bool { return len(u.Changes) == 0 })
+}
+
+// changesCNAME reports whether a CNAME is changed, which can't be beside a record set that stays.
+func changesCNAME(g *Group) bool {
+	return slices.ContainsFunc(g.Changes, func(c dns.Change) bool { return c.RecordSet().Type == dns.TypeCNAME })
 }
 
 // swap returns the record sets of a change at the server, or why the change is impossible.
@@ -77,7 +100,7 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 	}
 	if exact := m.exactListed(old.Key()); exact != nil {
 		if what := f.Unsupported(exact); what != "" {
-			return nil, fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)
+			return nil, unsupportedError{fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)}
 		}
 		now, _ := f.Listed(exact)
 		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
@@ -89,6 +112,17 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 		return nil, fmt.Errorf("%w: %s %s differs from the listed record set: %w", provider.ErrStale, old.Name, old.Type, err)
 	}
 	return raw, nil
+}
+
+// unsupportedError is the error of a change that would damage a record set.
+type unsupportedError struct{ error }
+
+// Unwrap returns the error with its class.
+func (e unsupportedError) Unwrap() error { return e.error }
+
+func isUnsupported(err error) bool {
+	_, is := errors.AsType[unsupportedError](err)
+	return is
 }
 
 // Verify reads record sets of a batch whose response was lost, until one shows the outcome. All changes of a
