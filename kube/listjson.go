@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// jsonLister reads a list in JSON from an untrusted server. Each object becomes an [entry] before the next one
-// is read, so the list needs little memory until one of the limits is exceeded. client-go reads and decodes
-// the whole list first: an object of three bytes in JSON takes hundreds of bytes in memory.
+// jsonLister reads a list in JSON. Each object becomes an [entry] before the next one is read, so the list of an
+// untrusted server needs little memory until one of the limits is exceeded. client-go reads and decodes the
+// whole list first: an object of three bytes in JSON takes hundreds of bytes in memory. And an object that is
+// nested as deep as the API server allows is too deep as a part of a list, which would hide all others.
 type jsonLister struct {
 	body    io.Reader
 	read    int64 // bytes of the body
@@ -37,7 +39,10 @@ func newJSONLister(body io.Reader, s *source, check func(objects int) error) (*j
 	if err != nil {
 		return nil, err
 	}
-	l := &jsonLister{body: body, item: item, decoder: decoder, entries: s.entries, check: check, limit: s.untrusted.EventBytes}
+	l := &jsonLister{body: body, item: item, decoder: decoder, entries: s.entries, check: check, limit: math.MaxInt64 / 2}
+	if s.untrusted != nil {
+		l.limit = s.untrusted.EventBytes
+	}
 	l.tokens = json.NewDecoder(l)
 	return l, nil
 }
