@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 )
 
@@ -16,7 +17,7 @@ func TestDeepObjectHidesNoOthers(t *testing.T) {
 	const levels = 10_000 - 2 // below the object and its spec
 	deep := `{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"deep","resourceVersion":"7"},` +
 		`"spec":{"port":80,"other":` + strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels) + `}}`
-	const other = `{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"web","resourceVersion":"8"},"spec":{"port":80}}`
+	const other = `{"metadata":{"namespace":"ns","name":"web","resourceVersion":"8"},"spec":{"port":80}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch q := r.URL.Query(); {
@@ -31,9 +32,20 @@ func TestDeepObjectHidesNoOthers(t *testing.T) {
 	}))
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
-	table := Servers().Table()
-	settle(t, run(t, &rest.Config{Host: server.URL}, newRecorder(), table))
-	if table.Get("ns", "web") == nil || table.Get("ns", "deep") == nil {
-		t.Errorf("%d of 2 objects are known", table.Len())
+	typed, whole := Servers().Table(), loose(Servers())
+	for name, table := range map[string]AnyTable{"typed": typed, "unstructured": whole} {
+		t.Run(name, func(t *testing.T) {
+			settle(t, run(t, &rest.Config{Host: server.URL}, newRecorder(), table))
+			if n := table.Len(); n != 2 {
+				t.Errorf("%d of 2 objects are known", n)
+			}
+		})
+	}
+	web := whole.Get("ns", "web")
+	if web == nil || web.GetKind() != "Server" || web.GetAPIVersion() != "policy.linkerd.io/v1beta3" {
+		t.Fatalf("an object that has its kind from the list is %v", web)
+	}
+	if port, _, err := unstructured.NestedInt64(web.Object, "spec", "port"); err != nil || port != 80 {
+		t.Errorf("its port is %d, %v", port, err)
 	}
 }

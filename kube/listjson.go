@@ -7,8 +7,11 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // jsonLister reads a list in JSON. Each object becomes an [entry] before the next one is read, so the list of an
@@ -20,6 +23,7 @@ type jsonLister struct {
 	read    int64 // bytes of the body
 	tokens  *json.Decoder
 	item    reflect.Type
+	loose   bool // objects have no Go type
 	decoder runtime.Decoder
 	entries *entries
 	// check returns an error if there are too many objects, and limit is the largest size of one in bytes.
@@ -39,7 +43,7 @@ func newJSONLister(body io.Reader, s *source, check func(objects int) error) (*j
 	if err != nil {
 		return nil, err
 	}
-	l := &jsonLister{body: body, item: item, decoder: decoder, entries: s.entries, check: check, limit: math.MaxInt64 / 2}
+	l := &jsonLister{body: body, item: item, loose: s.form.loose, decoder: decoder, entries: s.entries, check: check, limit: math.MaxInt64 / 2}
 	if s.untrusted != nil {
 		l.limit = s.untrusted.EventBytes
 	}
@@ -71,6 +75,10 @@ func (l *jsonLister) list() (*entryList, error) {
 		case err != nil:
 		case field == "metadata":
 			err = l.tokens.Decode(&list.ListMeta)
+		case field == "kind":
+			err = l.tokens.Decode(&list.Kind)
+		case field == "apiVersion":
+			err = l.tokens.Decode(&list.APIVersion)
 		case field == "items":
 			found, err = true, l.readItems(list)
 		default:
@@ -102,7 +110,7 @@ func (l *jsonLister) readItems(list *entryList) error {
 		if err := l.check(len(list.Items) + 1); err != nil {
 			return err
 		}
-		e, err := l.readItem()
+		e, err := l.readItem(list)
 		if err != nil {
 			return fmt.Errorf("decode object %d of the list: %w", len(list.Items), err)
 		}
@@ -111,14 +119,33 @@ func (l *jsonLister) readItems(list *entryList) error {
 	return l.expect(json.Delim(']'))
 }
 
-func (l *jsonLister) readItem() (*entry, error) {
+func (l *jsonLister) readItem(list *entryList) (*entry, error) {
 	var raw json.RawMessage
 	if err := l.tokens.Decode(&raw); err != nil {
 		return nil, err
 	}
+	if l.loose {
+		return l.readLoose(raw, list)
+	}
 	object := reflect.New(l.item).Interface().(runtime.Object)
 	if err := runtime.DecodeInto(l.decoder, raw, object); err != nil {
 		return nil, err
+	}
+	return l.entries.of(object)
+}
+
+// readLoose reads an object without a Go type. In a list of a built-in kind, only the list has the kind.
+func (l *jsonLister) readLoose(raw json.RawMessage, list *entryList) (*entry, error) {
+	object := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
+		return nil, err
+	}
+	if object.Object == nil {
+		return nil, errors.New("it is null")
+	}
+	if kind, isList := strings.CutSuffix(list.Kind, "List"); isList && object.GetKind() == "" {
+		object.SetKind(kind)
+		object.SetAPIVersion(list.APIVersion)
 	}
 	return l.entries.of(object)
 }

@@ -176,12 +176,7 @@ func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check
 	if s.form.protobuf() {
 		return s.listEntries(ctx, request, check)
 	}
-	if s.untrusted != nil || !s.form.loose {
-		return s.listJSON(ctx, request, check)
-	}
-	// Objects without a Go type may get their kind from the list.
-	list := s.form.newList()
-	return list, request.Do(ctx).Into(list)
+	return s.listJSON(ctx, request, check)
 }
 
 // listEntries returns all objects of a page as entries.
