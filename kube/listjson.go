@@ -5,19 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// jsonLister reads a list in JSON from an untrusted server. Each object becomes an [entry] before the next one
-// is read, so the list needs little memory until one of the limits is exceeded. client-go reads and decodes
-// the whole list first: an object of three bytes in JSON takes hundreds of bytes in memory.
+// jsonLister reads a list in JSON. Each object becomes an [entry] before the next one is read, so the list of an
+// untrusted server needs little memory until one of the limits is exceeded. client-go reads and decodes the
+// whole list first: an object of three bytes in JSON takes hundreds of bytes in memory. And an object that is
+// nested as deep as the API server allows is too deep as a part of a list, which would hide all others.
 type jsonLister struct {
 	body    io.Reader
 	read    int64 // bytes of the body
 	tokens  *json.Decoder
 	item    reflect.Type
+	loose   bool // objects have no Go type
 	decoder runtime.Decoder
 	entries *entries
 	// check returns an error if there are too many objects, and limit is the largest size of one in bytes.
@@ -37,7 +43,10 @@ func newJSONLister(body io.Reader, s *source, check func(objects int) error) (*j
 	if err != nil {
 		return nil, err
 	}
-	l := &jsonLister{body: body, item: item, decoder: decoder, entries: s.entries, check: check, limit: s.untrusted.EventBytes}
+	l := &jsonLister{body: body, item: item, loose: s.form.loose, decoder: decoder, entries: s.entries, check: check, limit: math.MaxInt64 / 2}
+	if s.untrusted != nil {
+		l.limit = s.untrusted.EventBytes
+	}
 	l.tokens = json.NewDecoder(l)
 	return l, nil
 }
@@ -66,6 +75,10 @@ func (l *jsonLister) list() (*entryList, error) {
 		case err != nil:
 		case field == "metadata":
 			err = l.tokens.Decode(&list.ListMeta)
+		case field == "kind":
+			err = l.tokens.Decode(&list.Kind)
+		case field == "apiVersion":
+			err = l.tokens.Decode(&list.APIVersion)
 		case field == "items":
 			found, err = true, l.readItems(list)
 		default:
@@ -97,7 +110,7 @@ func (l *jsonLister) readItems(list *entryList) error {
 		if err := l.check(len(list.Items) + 1); err != nil {
 			return err
 		}
-		e, err := l.readItem()
+		e, err := l.readItem(list)
 		if err != nil {
 			return fmt.Errorf("decode object %d of the list: %w", len(list.Items), err)
 		}
@@ -106,14 +119,33 @@ func (l *jsonLister) readItems(list *entryList) error {
 	return l.expect(json.Delim(']'))
 }
 
-func (l *jsonLister) readItem() (*entry, error) {
+func (l *jsonLister) readItem(list *entryList) (*entry, error) {
 	var raw json.RawMessage
 	if err := l.tokens.Decode(&raw); err != nil {
 		return nil, err
 	}
+	if l.loose {
+		return l.readLoose(raw, list)
+	}
 	object := reflect.New(l.item).Interface().(runtime.Object)
 	if err := runtime.DecodeInto(l.decoder, raw, object); err != nil {
 		return nil, err
+	}
+	return l.entries.of(object)
+}
+
+// readLoose reads an object without a Go type. In a list of a built-in kind, only the list has the kind.
+func (l *jsonLister) readLoose(raw json.RawMessage, list *entryList) (*entry, error) {
+	object := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
+		return nil, err
+	}
+	if object.Object == nil {
+		return nil, errors.New("it is null")
+	}
+	if kind, isList := strings.CutSuffix(list.Kind, "List"); isList && object.GetKind() == "" {
+		object.SetKind(kind)
+		object.SetAPIVersion(list.APIVersion)
 	}
 	return l.entries.of(object)
 }

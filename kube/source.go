@@ -176,11 +176,7 @@ func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check
 	if s.form.protobuf() {
 		return s.listEntries(ctx, request, check)
 	}
-	if s.untrusted != nil {
-		return s.listUntrusted(ctx, request, check)
-	}
-	list := s.form.newList()
-	return list, request.Do(ctx).Into(list)
+	return s.listJSON(ctx, request, check)
 }
 
 // listEntries returns all objects of a page as entries.
@@ -202,8 +198,8 @@ func (s *source) listEntries(ctx context.Context, request *rest.Request, check f
 	return list, nil
 }
 
-// listUntrusted returns all objects of a page in JSON as entries.
-func (s *source) listUntrusted(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
+// listJSON returns all objects of a page in JSON as entries.
+func (s *source) listJSON(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {
 		return nil, err
