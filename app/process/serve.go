@@ -127,7 +127,11 @@ func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) err
 // listen listens on the address that the user gave with a setting.
 func (s *serving) listen(ctx context.Context, setting, address string) (net.Listener, error) {
 	origin := func() string { return s.origin(setting) }
-	return listen(ctx, origin, address, "choose one that is free on this host")
+	l, err := listen(ctx, origin, address, "choose one that is free on this host")
+	if err != nil {
+		return nil, err
+	}
+	return logAccept(l, s.log), nil
 }
 
 // listen listens on an address. origin says how the user gave it, and advice what to do after an error.

@@ -54,6 +54,8 @@ const (
 	// namespacePattern matches the name of a namespace, and optionalNamespace also an empty text.
 	namespacePattern  = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
 	optionalNamespace = `^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$`
+	// leasePattern matches the name of a Lease.
+	leasePattern = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 )
 
 // checkNamespace returns the problem of a text that isn't the name of a namespace. Of an empty one, objects

@@ -51,9 +51,8 @@ func Decode(name string, text []byte, of References) (Config, error) {
 
 // Check parses a config file and returns its faults, like [Decode]. also finds further faults of a
 // publisher; its error names flags.
-func Check(name string, text []byte, also func(*configure.Options) error) error {
-	_, err := decode(name, text, also, References{})
-	return err
+func Check(name string, text []byte, also func(*configure.Options) error) (Config, error) {
+	return decode(name, text, also, References{})
 }
 
 func decode(name string, text []byte, also func(*configure.Options) error, of References) (Config, error) {

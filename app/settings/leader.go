@@ -42,7 +42,7 @@ func (o *Leader) settings(section, namespaceUsage, pattern string) []Setting {
 		{Flag: "leader-elect-lease-duration", Path: at + "leaseDuration", Value: durationValue(&o.LeaseDuration), Usage: "how long after its last renewal another process may take the Lease; in whole seconds"},
 		{Flag: "leader-elect-renew-deadline", Path: at + "renewDeadline", Value: durationValue(&o.RenewDeadline), Usage: "how long after the last renewal of the Lease the leader stops writing; at least a second less than --leader-elect-lease-duration"},
 		{Flag: "leader-elect-retry-period", Path: at + "retryPeriod", Value: durationValue(&o.RetryPeriod), Usage: "time between attempts to take or to renew the Lease"},
-		{Flag: "leader-elect-resource-name", Path: at + "resourceName", Value: textValue{&o.ResourceName}, Usage: "`name` of the Lease"},
+		{Flag: "leader-elect-resource-name", Path: at + "resourceName", Value: textValue{&o.ResourceName}, Usage: "`name` of the Lease", pattern: leasePattern},
 		{Flag: "leader-elect-resource-namespace", Path: at + "resourceNamespace", Value: textValue{&o.ResourceNamespace}, Usage: namespaceUsage, pattern: pattern},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/flagreason"
 	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/kube"
 )
@@ -160,7 +161,7 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 		if err := flags.Set(name, item.Value); err != nil {
 			var invalid *pflag.InvalidValueError
 			if errors.As(err, &invalid) {
-				return ReasonOf(invalid)
+				return flagreason.Of(invalid)
 			}
 			return err
 		}

@@ -61,7 +61,7 @@ func validates(schema *jsonschema.Schema, text []byte) error {
 // depends on several fields, or on what isn't in the file.
 var beyondSchema = []string{
 	"authfields.bad.yaml", "conflicts.bad.yaml", "documents.bad.yaml", "ipv6.bad.yaml", "ipv6both.bad.yaml", "nocontrollers.bad.yaml",
-	"params.bad.yaml", "rivals.bad.yaml", "secretfile.bad.yaml", "variables.bad.yaml",
+	"params.bad.yaml", "records.bad.yaml", "rivals.bad.yaml", "secretfile.bad.yaml", "variables.bad.yaml",
 }
 
 // What Decode takes is valid by the schema. What it refuses isn't, unless the schema can't say so.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signpostd/signpost/internal/flagreason"
 )
 
 type textValue struct{ target *string }
@@ -37,7 +39,7 @@ type scalarValue[T any] struct {
 
 // scalarKind is what values of one type have in common.
 type scalarKind[T any] struct {
-	// name is that of the type in help, and in [wanted].
+	// name is that of the type in help, and for [flagreason.Wanted].
 	name string
 	// tags are the types of YAML, and schema is that of JSON Schema.
 	tags   []string
@@ -71,7 +73,7 @@ func (v scalarValue[T]) Type() string   { return v.name }
 func (v scalarValue[T]) Set(s string) error {
 	value, err := v.parse(s)
 	if err != nil {
-		return errors.New(wanted[v.name])
+		return errors.New(flagreason.Wanted(v.name))
 	}
 	*v.target = value
 	return nil
@@ -79,7 +81,7 @@ func (v scalarValue[T]) Set(s string) error {
 
 func (v scalarValue[T]) decode(n *yaml.Node) error {
 	if !slices.Contains(v.tags, n.ShortTag()) || v.Set(n.Value) != nil {
-		return fmt.Errorf("%s, not %s", wanted[v.name], describeNode(n))
+		return fmt.Errorf("%s, not %s", flagreason.Wanted(v.name), describeNode(n))
 	}
 	return nil
 }

@@ -52,13 +52,13 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	first := time.AfterFunc(o.Timeout, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	first := time.AfterFunc(o.Timeout, func() { cancel(errNoResponse) })
 	defer first.Stop()
 	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
 	if err != nil {
-		return queryError(o.Addr, err)
+		return o.queryError(ctx, err)
 	}
 	t := &tree{options: o, stream: stream, resources: map[key][]byte{}, requested: map[string][]string{}}
 	if err := t.request(resource.ListenerURL, "", []string{o.Target}); err != nil {
@@ -69,10 +69,8 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 		switch {
 		case err != nil && last != "" && ctx.Err() != nil:
 			return nil
-		case err != nil && ctx.Err() != nil:
-			return fmt.Errorf("query %s: no complete response within %v", o.Addr, o.Timeout)
 		case err != nil:
-			return queryError(o.Addr, err)
+			return o.queryError(ctx, err)
 		}
 		tree, complete, err := t.handle(r)
 		if err != nil {
@@ -97,8 +95,14 @@ func Get(ctx context.Context, o Options, out io.Writer) error {
 	}
 }
 
+// errNoResponse is the cause of the end of a call that has no complete response within the timeout.
+var errNoResponse = errors.New("no complete response")
+
 // queryError returns the error of a call, without the wrapping of gRPC, and with what to do.
-func queryError(addr string, err error) error {
+func (o Options) queryError(ctx context.Context, err error) error {
+	if context.Cause(ctx) == errNoResponse {
+		return fmt.Errorf("query %s: %w within %v: check the address, or set a longer --timeout", o.Addr, errNoResponse, o.Timeout)
+	}
 	st := status.Convert(err)
 	text, advice := destclient.ConnectionError(st.Message(), ": check that an xDS server listens there")
 	switch {
@@ -109,7 +113,7 @@ func queryError(addr string, err error) error {
 	case st.Code() == codes.Unauthenticated:
 		advice = ": see --token-file, --tls-cert and --tls-key"
 	}
-	return fmt.Errorf("query %s: %s: %s%s", addr, st.Code(), output.Clean(text), advice)
+	return fmt.Errorf("query %s: %s: %s%s", o.Addr, st.Code(), output.Clean(text), advice)
 }
 
 func (o Options) print(out io.Writer, a result, text string) error {
@@ -144,7 +148,7 @@ func (t *tree) request(url, nonce string, names []string) error {
 	}
 	err := t.stream.Send(&discovery.DiscoveryRequest{TypeUrl: url, ResourceNames: names, ResponseNonce: nonce, Node: node})
 	if err != nil && !errors.Is(err, io.EOF) { // Recv says why
-		return queryError(t.options.Addr, err)
+		return t.options.queryError(t.stream.Context(), err)
 	}
 	return nil
 }

@@ -287,8 +287,11 @@ func TestGetTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := Get(t.Context(), Options{Target: "web.shop:80", Addr: l.Addr().String(), Timeout: 50 * time.Millisecond}, &strings.Builder{}); err == nil {
-		t.Error("no error")
+	addr := l.Addr().String()
+	err = Get(t.Context(), Options{Target: "web.shop:80", Addr: addr, Timeout: 50 * time.Millisecond}, &strings.Builder{})
+	want := "query " + addr + ": no complete response within 50ms: check the address, or set a longer --timeout"
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
 

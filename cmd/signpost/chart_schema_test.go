@@ -94,7 +94,7 @@ func valuesSchema(config schema) schema {
 		"revisionHistoryLimit":          schema{"type": "integer", "minimum": 0, "maximum": 100},
 		"hostNetwork":                   boolean,
 		"dnsPolicy":                     schema{"enum": []string{"", "ClusterFirst", "ClusterFirstWithHostNet", "Default"}},
-		"podDisruptionBudget":           closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
+		"podDisruptionBudget":           closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+%$"}}),
 		"service":                       closed(schema{"annotations": texts}),
 		"networkPolicy":                 closed(schema{"enabled": boolean, "destinationFrom": objects, "xdsFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
 		"inspection": closed(schema{

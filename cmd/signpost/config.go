@@ -94,7 +94,11 @@ func validate(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf("read the config file: %w", err)
 	}
-	return settings.Check(file, text, func(o *configure.Options) error { return checkPublisher(ctx, o) })
+	c, err := settings.Check(file, text, func(o *configure.Options) error { return checkPublisher(ctx, o) })
+	if err == nil && len(c.Roles()) == 0 {
+		return noRole(file)
+	}
+	return err
 }
 
 // aboutFlag matches an error about a setting. Others are about this host, such as credentials that

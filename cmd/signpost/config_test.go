@@ -37,6 +37,9 @@ func TestConfigCommands(t *testing.T) {
 			bad + ":10: dns.publishers[1].source: is ingres: unknown: did you mean ingress?",
 			bad + ":11: dns.publishers[2].unstructured-resource: source unstructured: unstructured-resource \"widgets\": there is no version",
 		}},
+		"validate no role": {args: "config validate " + write("none.yaml", "log: {level: debug}\n"), code: 2, errs: []string{
+			dir + "/none.yaml:1: no role to run: add the section destination, controllers, dns or xds",
+		}},
 		"validate nothing": {args: "config validate", code: 2, errs: []string{"no file given: name the config files to validate"}},
 		"validate no file": {args: "config validate " + dir + "/none", code: 2, errs: []string{"read the config file: open " + dir + "/none: no such file or directory"}},
 		"schema":           {args: "config schema", out: []string{`"$schema": "https://json-schema.org/draft/2020-12/schema"`}},

@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/flaggroup"
+	"github.com/signpostd/signpost/internal/flagreason"
 	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/internal/version"
 )
@@ -214,9 +215,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if provider.IsSecret(invalid.GetFlag()) {
-			return settings.Usagef("--%s: %w", invalid.GetFlag().Name, settings.ReasonOf(invalid))
+			return settings.Usagef("--%s: %w", invalid.GetFlag().Name, flagreason.Of(invalid))
 		}
-		return settings.Usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), settings.ReasonOf(invalid))
+		return settings.Usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), flagreason.Of(invalid))
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {

@@ -61,8 +61,8 @@ func TestEnvironment(t *testing.T) {
 		"empty is nothing":  {env: map[string]string{"INTERVAL": "", "SOURCE": "", "EVENTS": ""}, want: "[] [] interval=1m0s events=false"},
 		"all that is wrong": {
 			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "GODADDY_API_KEY": "hidden", "OCI_CONFIG_FILE": "f"},
-			err: "EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
-				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"",
+			err: "EXTERNAL_DNS_EVENTS: must be true or false\n" +
+				"EXTERNAL_DNS_INTERVAL: must be a duration with its unit, such as 10s or 1m30s",
 		},
 	}
 	for name, tt := range tests {

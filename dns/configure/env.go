@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/flagreason"
 )
 
 // envPrefix is the prefix of environment variables.
@@ -62,7 +63,7 @@ func withoutValue(f *pflag.Flag, err error) error {
 	}
 	// The error of the library begins with the flag and its value.
 	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
-		return errors.Unwrap(invalid)
+		return flagreason.Of(invalid)
 	}
 	return err
 }

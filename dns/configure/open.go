@@ -255,13 +255,20 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 }
 
 func (o *Options) openDesired(can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
+	options := o.desiredOptions()
+	options.Domains, options.Refuse = within, refuse
+	options.Properties, options.NameCharacters, options.OneName = can.Properties, can.NameCharacters, can.OneName
+	return desired.New(options)
+}
+
+// desiredOptions returns the options of the wanted record sets, without those of the provider and the registry.
+func (o *Options) desiredOptions() desired.Options {
 	targets, _ := dns.NewTargetFilter(o.TargetNets, o.ExceptNets) // its problems are remarks
-	return desired.New(desired.Options{
+	return desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
-		MinTTL: o.MinTTL, ForceMinTTL: o.ForceMinTTL, MaxTTL: o.MaxTTL, Domains: within, Labelled: tenancy.Policy(o.NamePolicy) == tenancy.Namespaced, PreferAlias: o.PreferAlias, Refuse: refuse,
-		Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName,
-	})
+		MinTTL: o.MinTTL, ForceMinTTL: o.ForceMinTTL, MaxTTL: o.MaxTTL, Labelled: tenancy.Policy(o.NamePolicy) == tenancy.Namespaced, PreferAlias: o.PreferAlias,
+	}
 }
 
 // WebhookLimits returns the limits of a webhook server from the flags.

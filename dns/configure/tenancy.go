@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -50,12 +49,6 @@ func (o *Options) checkTenancy() error {
 	}
 	if o.MaxNames < 0 {
 		errs = append(errs, fmt.Errorf("--max-names-per-namespace=%d: must not be negative; 0 is no limit", o.MaxNames))
-	}
-	if o.MaxTTL != 0 && o.MaxTTL < time.Second {
-		errs = append(errs, fmt.Errorf("--max-ttl=%v: must be at least 1s; 0 is no limit", o.MaxTTL))
-	}
-	if o.MaxTTL > 0 && o.MaxTTL < o.MinTTL {
-		errs = append(errs, fmt.Errorf("--max-ttl=%v: is lower than --min-ttl=%v: raise it, or lower that", o.MaxTTL, o.MinTTL))
 	}
 	if o.ForceMinTTL && o.MinTTL == 0 {
 		errs = append(errs, errors.New("--force-min-ttl: there is no --min-ttl: give one"))

@@ -79,7 +79,7 @@ func checkChoices(flag string, values ...string) error {
 // Validate returns an error that lists all faults of the options, except those that only sources
 // and providers can find.
 func (o *Options) Validate() error {
-	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry(), o.checkTenancy()}
+	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry(), o.checkTenancy(), o.desiredOptions().Check()}
 	if o.WebhookServer {
 		// With --webhook-server nothing is published, so only the provider counts.
 		errs = []error{o.checkProviders()}
@@ -161,8 +161,8 @@ func (o *Options) providerPlugin(name string) provider.Plugin {
 
 func (o *Options) checkTypes() error {
 	errs := []error{checkChoices("managed-record-types", o.ManagedTypes...), checkChoices("exclude-record-types", o.ExcludedTypes...)}
-	if o.CreatePTR && (!slices.Contains(o.ManagedTypes, dns.TypePTR) || slices.Contains(o.ExcludedTypes, dns.TypePTR)) {
-		errs = append(errs, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR"))
+	if o.CreatePTR && slices.Contains(o.ExcludedTypes, dns.TypePTR) {
+		errs = append(errs, errors.New("--create-ptr: PTR records are not managed: remove --exclude-record-types=PTR"))
 	}
 	return errors.Join(errs...)
 }

@@ -64,6 +64,12 @@ type settings struct {
 	ttl, maxTTL int64
 }
 
+// Check returns the error of invalid settings, which [New] would return.
+func (o Options) Check() error {
+	_, err := o.settings()
+	return err
+}
+
 func (o Options) settings() (settings, error) {
 	s := settings{
 		Options: o,
@@ -85,10 +91,10 @@ func (o Options) settings() (settings, error) {
 		s.nat64 = append(s.nat64, p.Masked())
 	}
 	if o.MinTTL < 0 {
-		return settings{}, fmt.Errorf("--min-ttl %v: must not be negative", o.MinTTL)
+		return settings{}, fmt.Errorf("--min-ttl=%v: must not be negative", o.MinTTL)
 	}
 	if o.MaxTTL < 0 || o.MaxTTL > 0 && o.MaxTTL < max(o.MinTTL, time.Second) {
-		return settings{}, fmt.Errorf("--max-ttl %v: must be at least 1s, and not lower than --min-ttl (%v); 0 is no limit", o.MaxTTL, o.MinTTL)
+		return settings{}, fmt.Errorf("--max-ttl=%v: must be at least 1s, and not lower than --min-ttl (%v); 0 is no limit", o.MaxTTL, o.MinTTL)
 	}
 	if o.CreatePTR && !s.ptr {
 		return settings{}, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR")
