@@ -55,6 +55,9 @@ type Listing struct {
 	// Zone identifies the zone. ZoneOf returns the zone of a canonical name, or "".
 	Zone   string
 	ZoneOf func(name string) string
+	// Change counts the changes of the zones that ZoneOf knows. Listings of several zones may end in another order
+	// than that.
+	Change int
 	// Records are all record sets of the zone.
 	Records []*dns.RecordSet
 }

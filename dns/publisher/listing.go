@@ -125,7 +125,11 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		}
 		next[z.Key()] = kept
 	}
+	if len(changed) > 0 || before == nil || len(next) != len(before.byKey) {
+		p.zonesChange++
+	}
 	p.zones = newZoneSet(next, filter, p.Owner)
+	p.zones.change = p.zonesChange
 	if before == nil || len(changed) > 0 {
 		p.resetFollowers()
 	}

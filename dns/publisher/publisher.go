@@ -58,8 +58,9 @@ type Publisher struct {
 
 	term     *term
 	zoneList zoneList
-	// zones is nil until the zones have been listed.
-	zones *zoneSet
+	// zones is nil until the zones have been listed. zonesChange counts their changes.
+	zones       *zoneSet
+	zonesChange int
 	// changedNames are the names whose wanted record sets have changed in this pass of the loop.
 	changedNames []string
 	// unverified is true while the metric of verified records may be out of date.

@@ -29,6 +29,8 @@ type zoneSet struct {
 	filter dns.Filter
 	// oneHolder is true if only one zone can hold a name.
 	oneHolder bool
+	// change counts the changes of byKey.
+	change int
 }
 
 func newZoneSet(zones map[dns.ZoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
@@ -131,7 +133,7 @@ func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
 		}
 		return ""
 	}
-	return owner.Listing{Zone: id(z), ZoneOf: zoneOf, Records: records}
+	return owner.Listing{Zone: id(z), ZoneOf: zoneOf, Change: t.change, Records: records}
 }
 
 // all returns the zones; none before they have been listed.

@@ -55,7 +55,7 @@ func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Cha
 // intended returns the claim of the record set that a change creates or updates.
 func (o *Owner) intended(key dns.Key, c dns.Change) *Claim {
 	if c.Old == nil {
-		o.zones.add(key)
+		o.zones.create(key)
 	}
 	next := o.claim(key).intend(c, o.labelsOf(c.New), o.ByTarget)
 	if owner.LabelsOnly(c) {

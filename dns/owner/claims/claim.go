@@ -200,6 +200,16 @@ func (c *Claim) unconfirm() *Claim {
 	return &next
 }
 
+// reconfirm is the inverse of unconfirm.
+func (c *Claim) reconfirm() *Claim {
+	if c == nil || c.State != Intended {
+		return c
+	}
+	next := *c
+	next.State, next.Prints, next.Progress, next.Problem, next.missed = Confirmed, nil, Done, "", 0
+	return &next
+}
+
 // refute returns the claim after a change that certainly wasn't made. The receiver is the claim
 // before the change; labels are those of the claim that was written for it.
 func (c *Claim) refute(change dns.Change, labels map[string]string, problem string) *Claim {

@@ -15,11 +15,16 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 		return
 	}
 	defer o.end()
+	if l.Change < o.zonesChange {
+		// Its zones are outdated, so they would take names back. The zone is listed again.
+		return
+	}
+	o.zonesChange = l.Change
 	known := func(key dns.Key) bool {
 		_, known := o.entries[key]
 		return known
 	}
-	inZone := o.zones.in(l, known, o.unconfirm)
+	inZone := o.zones.in(l, known, o.moved)
 	there := make(map[dns.Key]*dns.RecordSet, len(inZone))
 	for _, r := range l.Records {
 		if key := r.Key(); o.owns(o.entries[key].claim, r) {
@@ -35,6 +40,9 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 		if claim != nil {
 			claim = claim.observe(there[key])
 		}
+		if claim == nil && o.zones.elsewhere(key) {
+			claim = e.claim
+		}
 		if claim.same(e.claim) && !e.unwritten || o.ofOldOwner(e) {
 			e.claim = claim
 			o.put(key, e)
@@ -49,11 +57,16 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 // record set makes ours.
 func (o *Owner) ofOldOwner(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }
 
-// unconfirm is called when another zone holds the name of a claim than before. A record set that this zone has is
-// ours only if it was copied there: anybody may have created one with other targets.
-func (o *Owner) unconfirm(key dns.Key) {
+// moved is called when another zone holds the name of a claim than before. A record set that this zone has is
+// ours only if it was copied there: anybody may have created one with other targets. In a former zone it is ours
+// as before.
+func (o *Owner) moved(key dns.Key, back bool) {
 	e := o.entries[key]
-	if next := e.claim.unconfirm(); !next.same(e.claim) {
+	next := e.claim.unconfirm()
+	if back {
+		next = e.claim.reconfirm()
+	}
+	if !next.same(e.claim) {
 		o.put(key, entry{claim: next, stored: e.stored, unwritten: true})
 	}
 }

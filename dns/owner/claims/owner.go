@@ -42,6 +42,8 @@ type Owner struct {
 	// before has, for each change that is being applied, the claim from before.
 	before map[dns.Key]*Claim
 	zones  zones
+	// zonesChange is the highest [owner.Listing].Change.
+	zonesChange int
 	// unsure is true after a write with an unknown outcome.
 	unsure bool
 	// outdated is true if another process may have written since the last read. Any goroutine may set it.
@@ -75,10 +77,9 @@ func New(o Options) *Owner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Owner{
-		Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, entries: map[dns.Key]entry{}, changed: map[string]struct{}{},
-		zones: newZones(),
-	}
+	made := &Owner{Options: o, calls: semaphore.NewWeighted(1), before: map[dns.Key]*Claim{}, entries: map[dns.Key]entry{}, changed: map[string]struct{}{}}
+	made.zones = newZones(func(key dns.Key) bool { c := made.entries[key].claim; return c != nil && c.State == Confirmed })
+	return made
 }
 
 // ID implements [owner.Owner].

@@ -3,7 +3,8 @@
 // creates it from open providers; it has no flags.
 //
 // A zone is listed if every provider has it, or has a zone around it. A provider without zones has
-// all. A record set is listed if every provider has it with the same targets. Otherwise it isn't
+// all. A zone of which a provider has several of the same name is reported and left out, unless one of them was used
+// before. A record set is listed if every provider has it with the same targets. Otherwise it isn't
 // listed, so that the next plan creates it everywhere. If a provider has other targets than those
 // listed or wanted, a change is refused, so that nothing unseen is overwritten.
 //

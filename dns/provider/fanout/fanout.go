@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ type Provider struct {
 	members []provider.Provider
 
 	mu sync.Mutex
-	// zones are the zones by name.
+	// zones are the zones by name, and twins those that can't be used.
 	zones map[string]*zone
+	twins twins
 }
 
 // zone is a zone, with the zones of the providers that have it.
@@ -74,7 +76,7 @@ func withNames(errs []error) error {
 	return errors.Join(list...)
 }
 
-// Zones implements [provider.Provider].
+// Zones implements [provider.Provider]. A zone of which a provider has several of the same name can't be used.
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	lists := make([][]dns.Zone, len(p.members))
 	err := withNames(p.each(func(i int, member provider.Provider) (err error) {
@@ -84,15 +86,15 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := common(lists)
-	if err != nil {
-		return nil, err
+	found, unusable := p.common(lists)
+	if len(found) == 0 && len(unusable) > 0 {
+		return nil, unusable.err()
 	}
 	versions := make([]string, len(found))
 	for i, z := range found {
 		versions[i] = z.takeVersions()
 	}
-	return p.adopt(found, versions), nil
+	return p.adopt(found, versions, unusable), nil
 }
 
 // takeVersions removes the versions of the parts, and returns all of them together, or "" if none
@@ -112,11 +114,11 @@ func (z *zone) takeVersions() string {
 // adopt replaces the zones, and keeps the state of those that consist of the same zones as before.
 // versions has the version of each. The versions of a zone's parts don't matter for its state: they
 // change with every record, also with one that only some providers have.
-func (p *Provider) adopt(found []*zone, versions []string) []dns.Zone {
+func (p *Provider) adopt(found []*zone, versions []string, unusable twins) []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.zones
-	p.zones = map[string]*zone{}
+	p.zones, p.twins = map[string]*zone{}, unusable
 	list := make([]dns.Zone, len(found))
 	for i, z := range found {
 		if same := before[z.Name]; same != nil && slices.Equal(same.parts, z.parts) {
@@ -129,8 +131,11 @@ func (p *Provider) adopt(found []*zone, versions []string) []dns.Zone {
 	return list
 }
 
-// common returns the zones that are in all lists, sorted by name.
-func common(lists [][]dns.Zone) ([]*zone, error) {
+// common returns the zones that are in all lists, sorted by name, and those that can't be used.
+func (p *Provider) common(lists [][]dns.Zone) ([]*zone, twins) {
+	p.mu.Lock()
+	before := p.zones
+	p.mu.Unlock()
 	names := map[string]bool{}
 	for _, list := range lists {
 		for _, z := range list {
@@ -142,27 +147,31 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 		finders[i] = dns.NewZoneFinder(list)
 	}
 	var found []*zone
+	unusable := twins{}
 	for name := range names {
 		z := &zone{
 			Zone: dns.Zone{ID: name, Name: name, Private: true}, unfinished: map[dns.Key]bool{},
 			has: make([]map[dns.Key]*dns.RecordSet, len(lists)),
 		}
-		for _, finder := range finders {
-			parts := finder.FindAll(name)
-			if len(parts) > 1 {
-				return nil, fmt.Errorf("a provider has %d zones named %s: choose one of them with --zone-id-filter", len(parts), parts[0].Name)
-			}
-			if len(parts) == 1 {
-				z.parts = append(z.parts, parts[0])
-				z.Private = z.Private && parts[0].Private
+		var several error
+		for i, finder := range finders {
+			part, err := one(finder.FindAll(name), before[name], i)
+			several = cmp.Or(several, err)
+			if part != nil {
+				z.parts = append(z.parts, *part)
+				z.Private = z.Private && part.Private
 			}
 		}
-		if len(z.parts) == len(lists) {
+		switch {
+		case len(z.parts) < len(lists):
+		case several != nil:
+			unusable[name] = several
+		default:
 			found = append(found, z)
 		}
 	}
 	slices.SortFunc(found, func(a, b *zone) int { return strings.Compare(a.Name, b.Name) })
-	return found, nil
+	return found, unusable
 }
 
 // Adjust implements [provider.Adjuster]. The record sets go through all providers twice, so that
@@ -272,7 +281,9 @@ func (p *Provider) Unlisted() error {
 			errs[i] = lister.Unlisted()
 		}
 	}
-	return withNames(errs)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(withNames(errs), p.twins.err())
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name must be selected by all providers.
@@ -282,6 +293,11 @@ func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 		if f, ok := member.(provider.DomainFilterer); ok {
 			all = append(all, f.DomainFilter(ctx))
 		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f := p.twins.filter(p.zones); f != nil {
+		all = append(all, f)
 	}
 	return dns.MatchAll(all...)
 }
