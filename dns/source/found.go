@@ -136,7 +136,7 @@ func (r *Reader) skip(o *Object, names, targets []string) Skip {
 		return Skip{Reason: SkipNoHostname, Message: "templates write no name for the object, or no target for its names: correct them"}
 	case r.subject.Targets == "":
 		return Skip{Reason: SkipNoTarget, Subject: sanitize.Name(firstName(names)), Message: "no field says where the name points to: " + r.setTarget()}
-	case strings.HasPrefix(r.subject.Targets, "spec."):
+	case strings.HasPrefix(r.subject.Targets, "spec."), strings.HasPrefix(r.subject.Targets, "data."):
 		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: write one there")
 	default:
 		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: wait until its controller has written one")
