@@ -50,7 +50,9 @@ func (d *dialer) close() {
 
 // lastContactTime returns when data last came from the API server, including answers to pings. Until then it is
 // when the dialer was made.
-func (d *dialer) lastContactTime() time.Time { return d.opened.Add(time.Duration(d.lastContact.Load())) }
+func (d *dialer) lastContactTime() time.Time {
+	return d.opened.Add(time.Duration(d.lastContact.Load()))
+}
 
 // dialed is a connection that notes when data comes.
 type dialed struct {
