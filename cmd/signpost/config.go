@@ -65,7 +65,8 @@ func newConfigValidate(s streams) *cobra.Command {
 		Use:   "validate FILE…",
 		Short: "Say everything that is wrong with config files",
 		Long: `Say everything that is wrong with config files: the file, the line, the field and what
-to do. Environment variables and files that a config file names have to be there.
+to do. Environment variables and files with secrets (fields that end in -file) have to be
+there. Other files, such as that of xds.tls.cert, are only read when a process starts.
 
 The exit code is 0 if nothing is wrong, and otherwise 2.`,
 		Example: "  signpost config validate signpost.yaml",

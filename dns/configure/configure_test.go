@@ -263,7 +263,7 @@ func TestFormerFlags(t *testing.T) {
 
 // A remark is made for values that ExternalDNS accepts and that match nothing (dns F17).
 func TestRemarks(t *testing.T) {
-	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--domain-filter=.d.org.", "--domain-filter=e..org", "--zone-name-filter=f org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8"}, valid...)...)
+	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--domain-filter=.d.org.", "--domain-filter=e..org", "--zone-name-filter=f org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org", "--exclude-target-net=10.0.0.0/33", "--exclude-target-net=10.0.0.0/8", "--interval=10ms"}, valid...)...)
 	if err := o.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -278,9 +278,17 @@ func TestRemarks(t *testing.T) {
 		"--zone-name-filter=f org: no domain name: write one, such as example.org; no zone is in this domain",
 		"--default-targets=192.0.2.1,192.0.2.2: contains a comma: repeat the flag, once for each value; records with this target are refused",
 		`--exclude-target-net=10.0.0.0/33: not a network: netip.ParsePrefix("10.0.0.0/33"): prefix length out of range: write a network such as 10.0.0.0/8, or an address; the network is ignored`,
+		"--interval=10ms: must be at least 1s: changes of objects are published at once anyway; 1s is used",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	opened, err := o.Open(t.Context(), configure.Input{Provider: inmemory.New("example.org"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := opened.Publisher.Interval; got != time.Second {
+		t.Errorf("the interval is %v, want 1s", got)
 	}
 }
 

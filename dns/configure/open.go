@@ -130,7 +130,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Settings: o.Fingerprint(), Store: o.openStore(in), Approvals: opened.ApprovalQueue,
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: to, Rules: *rules,
 		NamePolicy: tenancy.Policy(o.NamePolicy), MaxNames: o.MaxNames,
-		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
+		Domains: domains, Interval: max(o.Interval, minInterval), DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
 		Tracer: in.Tracer, History: in.History, ProviderName: strings.Join(o.Providers, ","),

@@ -2,6 +2,7 @@ package configure
 
 import (
 	"strings"
+	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
@@ -16,6 +17,10 @@ type Remark struct {
 	// Reason says what is wrong and what to do, Instead what the value does now.
 	Reason, Instead string
 }
+
+// minInterval is the least time between two listings of a zone, as in ExternalDNS. With less, a process does
+// nothing else, and uses up the rate limit of its account.
+const minInterval = time.Second
 
 // Remarks returns the remarks about the flags.
 func (o *Options) Remarks() []Remark {
@@ -50,6 +55,9 @@ func (o *Options) Remarks() []Remark {
 	}
 	if templates := o.Source.FQDNTemplates; len(templates) > 0 && len(o.sourcesWith(func(p source.Plugin) bool { return p.Templates })) == 0 {
 		add("fqdn-template", strings.Join(templates, ","), "not read by "+strings.Join(o.Sources, ", ")+": use the annotation hostname where the source reads it", "no name is made of it")
+	}
+	if o.Interval > 0 && o.Interval < minInterval {
+		add("interval", o.Interval.String(), "must be at least "+minInterval.String()+": changes of objects are published at once anyway", minInterval.String()+" is used")
 	}
 	return remarks
 }
