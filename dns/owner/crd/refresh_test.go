@@ -45,9 +45,9 @@ func TestRefresh(t *testing.T) {
 			lists = 0
 		}
 		expect("at the start", 1)
-		time.Sleep(DefaultRefresh - 1)
+		time.Sleep(DefaultRefresh - time.Nanosecond)
 		expect("before they are old", 0)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		expect("later", 1)
 		o.Outdate()
 		expect("after another process", 1)
