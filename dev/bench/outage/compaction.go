@@ -103,11 +103,12 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// isList reports whether a request begins a list, streamed or in pages.
+// isList reports whether a request begins a list, streamed or in pages. One object is read to learn the present
+// resource version.
 func isList(r *http.Request) bool {
 	query := r.URL.Query()
 	_, collection := simulation.CollectionAt(r.URL.Path)
-	pages := query.Get("watch") == "" && query.Get("continue") == ""
+	pages := query.Get("watch") == "" && query.Get("continue") == "" && query.Get("limit") != "1"
 	return r.Method == http.MethodGet && collection && (pages || query.Get("sendInitialEvents") == "true")
 }
 

@@ -20,7 +20,8 @@ func TestIsList(t *testing.T) {
 		"/api/v1/namespaces/a/pods":                          true,
 		"/apis/discovery.k8s.io/v1/endpointslices":           true,
 		"/apis/coordination.k8s.io/v1/namespaces/a/leases/b": false,
-		"/apis": false,
+		"/api/v1/pods?limit=1":                               false,
+		"/apis":                                              false,
 	} {
 		if got := isList(httptest.NewRequest("GET", target, nil)); got != want {
 			t.Errorf("%s: %t", target, got)
