@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// maxAlternatives is how many routes the condition of one route of a ServiceProfile becomes.
+// maxAlternatives limits the routes into which the condition of one route of a ServiceProfile is
+// split.
 const maxAlternatives = 64
 
 // conjunction is the condition of a route: a request matches the path and all methods.
@@ -21,7 +22,7 @@ type conjunction struct {
 	methods []methodTest
 }
 
-// methodTest requires a method, or with not any other one.
+// methodTest requires a method or, if not is true, any other method.
 type methodTest struct {
 	method string
 	not    bool
@@ -67,7 +68,7 @@ func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err er
 	return product(list, c, m.Any...)
 }
 
-// product returns the conjunctions that hold if one of a list and one of the branches holds.
+// product returns the conjunctions of the condition (one of left) and (one of branches).
 func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
 		right, err := alternatives(branch, c)
