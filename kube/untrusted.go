@@ -88,7 +88,7 @@ type pace struct {
 	slowed func()
 }
 
-// wait waits until so many bytes may have been read. It returns an error if ctx ends before.
+// wait waits until bytes more may be read. It returns an error if ctx ends before.
 func (p *pace) wait(ctx context.Context, bytes int64) error {
 	n := min(int(bytes), p.limiter.Burst())
 	if p.limiter.AllowN(time.Now(), n) {
