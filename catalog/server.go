@@ -174,7 +174,6 @@ func (q *waitingServers) take() (ID, Object) {
 	return ID{}, nil
 }
 
-// forget removes the Servers of a cluster.
 func (q *waitingServers) forget(cluster string) {
 	q.namespaces = slices.DeleteFunc(q.namespaces, func(key namespaceKey) bool {
 		if key.cluster != cluster {
