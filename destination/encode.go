@@ -150,7 +150,6 @@ func inboundPortOf(t *catalog.Target) uint32 {
 	return defaultInboundPort
 }
 
-// podPort is a port of a pod.
 type podPort struct {
 	target *catalog.Target
 	source *catalog.Source

@@ -257,7 +257,6 @@ func declares(s *catalog.Service, port uint16) bool {
 	return slices.ContainsFunc(s.Ports, func(p catalog.ServicePort) bool { return p.Port == port })
 }
 
-// servableRemote is servable for a remote Service.
 func (s *Server) servableRemote(service *catalog.Service, path string) error {
 	key := service.Key
 	if service.RemoteService == nil {

@@ -73,7 +73,6 @@ func (s *stream) join() {
 	s.view.Store(v)
 }
 
-// place returns the node and zone of the client.
 func (s *stream) place() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
 
 // step implements followed. The stream joins another view if the node of the client has moved to another
