@@ -44,7 +44,6 @@ const (
 	fieldResourceName    = protowire.Number(3)
 )
 
-// frameOf returns the next frame of a view.
 func (v *view) frameOf(r resource.Resource) *frame {
 	fields := appendIdentity(nil, r)
 	head := protowire.AppendTag(nil, fieldResources, protowire.BytesType)

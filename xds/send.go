@@ -126,7 +126,6 @@ func (sub *subscription) offered() *frame {
 	}
 }
 
-// rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.Version) }
 
 // follow returns the current version of the view that the subscription should have, and joins it.

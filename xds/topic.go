@@ -20,7 +20,6 @@ type query struct {
 	typ             resourceType
 }
 
-// route reports whether the query is for a Listener or routes.
 func (q query) route() bool { return q.typ == listeners || q.typ == routes }
 
 // topic has the views of one query, for all types, rendered from the same snapshot. Its goroutine

@@ -135,7 +135,6 @@ func balancer(b catalog.Balancer, c Client) message {
 
 func (m message) roundRobin() message { return m.policy("round_robin.v3.RoundRobin", nil) }
 
-// policy appends a policy to a LoadBalancingPolicy.
 func (m message) policy(name string, config message) message {
 	return m.nested(1, message{}.nested(4, message{}.text(1, balancers+name).any(2, balancers+name, config)))
 }

@@ -90,7 +90,6 @@ func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (l
 	return list, nil
 }
 
-// encode returns the RouteMatch.
 func (c conjunction) encode() (m message) {
 	literal, isLiteral := literalPath(c.path)
 	switch {
