@@ -179,7 +179,6 @@ func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check
 	return s.listJSON(ctx, request, check)
 }
 
-// listEntries returns all objects of a page as entries.
 func (s *source) listEntries(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {
@@ -389,7 +388,6 @@ func lasting(err error) bool {
 	}
 }
 
-// mediaType returns the media type of an Accept header.
 func mediaType(accept string) string {
 	name, _, _ := strings.Cut(accept, ";")
 	return name
