@@ -173,7 +173,6 @@ func (d *desired) group(set portSet, family discoveryv1.AddressType) *group {
 	return g
 }
 
-// endpointOf returns the endpoint of an address.
 func endpointOf(a *corev1.EndpointAddress, ip netip.Addr, ready bool) discoveryv1.Endpoint {
 	e := discoveryv1.Endpoint{
 		Addresses:  []string{ip.String()},
