@@ -30,7 +30,6 @@ const (
 // digestBytes is the size of a stored digest.
 const digestBytes = 16
 
-// stateVersion is the version of the format of a state.
 const stateVersion = 1
 
 // state is the stored form of a book.
@@ -277,7 +276,6 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 	}
 }
 
-// restore adds a stored state to the book.
 func (b *Book) restore(s state) {
 	for _, z := range s.Zones {
 		l := b.Ledger(dns.Zone{ID: z.ID, Name: z.Name})

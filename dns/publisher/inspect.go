@@ -422,7 +422,6 @@ func (s *selection) trim() {
 	s.hits = s.hits[:min(len(s.hits), s.limit)]
 }
 
-// from returns the matches from an offset on.
 func (s *selection) from(offset int) []match {
 	s.trim()
 	return s.hits[min(offset, len(s.hits)):]

@@ -156,7 +156,6 @@ func (s *names) count(in ...phase) int {
 	return sum
 }
 
-// sorted returns the names in a phase, by name.
 func (s *names) sorted(in phase) []*nameState {
 	list := slices.Clone(s.in[in].names)
 	slices.SortFunc(list, func(a, b *nameState) int { return strings.Compare(a.name, b.name) })
