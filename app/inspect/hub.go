@@ -69,7 +69,6 @@ func (h *hub) run(ctx context.Context) error {
 	}
 }
 
-// listen adds a listener.
 func (h *hub) listen(ctx context.Context, topics []Topic) *listener {
 	// A new listener gets an event for each topic at once.
 	l := &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics))}
