@@ -82,7 +82,6 @@ func typeOf(method *grpc.StreamServerInfo) string {
 	}
 }
 
-// method has the metrics of one method.
 type method struct {
 	started, received, sent prometheus.Counter
 	seconds                 prometheus.Observer

@@ -32,7 +32,6 @@ type limitedRequests struct {
 	places places[*request]
 }
 
-// request is a running request.
 type request struct {
 	cancel context.CancelFunc
 	out    *http.ResponseController
