@@ -53,7 +53,7 @@ func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err er
 	}
 	if not := m.Not; not != nil {
 		if not.Method == "" || not.PathRegex != "" || len(not.All) > 0 || len(not.Any) > 0 || not.Not != nil {
-			return nil, errors.New("xDS has not for a method only")
+			return nil, errors.New("xDS supports not for a method only")
 		}
 		require(not.Method, true)
 	}
@@ -68,7 +68,7 @@ func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err er
 	return product(list, c, m.Any...)
 }
 
-// product returns the conjunctions of the condition (one of left) and (one of branches).
+// product returns the conjunctions of a condition that requires one of left and one of branches.
 func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
 		right, err := alternatives(branch, c)
@@ -81,7 +81,7 @@ func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (l
 		for _, l := range left {
 			for _, r := range right {
 				if l.path != "" && r.path != "" && r.path != l.path {
-					return nil, errors.New("two pathRegex can't hold at once in xDS")
+					return nil, errors.New("xDS can't require two pathRegex at once: combine them into one")
 				}
 				list = append(list, conjunction{path: cmp.Or(l.path, r.path), methods: slices.Concat(l.methods, r.methods)})
 			}
