@@ -239,7 +239,7 @@ func decode(text []byte, now time.Time, window time.Duration) (state, error) {
 		return s, fmt.Errorf("read the state of budgets: %w: delete it if it was edited", err)
 	}
 	if s.Version != stateVersion {
-		return state{}, fmt.Errorf("read the state of budgets: it has the version %d instead of %d: it is left out of account", s.Version, stateVersion)
+		return state{}, fmt.Errorf("read the state of budgets: it has the version %d instead of %d: it is ignored", s.Version, stateVersion)
 	}
 	s.cut()
 	for i := range s.Zones {
