@@ -225,7 +225,7 @@ func (s *source) classify(err error) error {
 
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	start := s.state.startFollowing
-	if fills(opts) {
+	if startsWithObjects(opts) {
 		start = s.state.startFilling
 	}
 	w, err := s.open(ctx, opts, start)
@@ -234,7 +234,7 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 		return w, nil
 	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
-	case fills(opts):
+	case startsWithObjects(opts):
 		// Returning an error makes the reflector list at once, which also works with API servers that can't
 		// stream; others then return the real error. The error is not wrapped, because for some errors the
 		// reflector retries by itself and ignores the context.
@@ -246,8 +246,8 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return nil, resumable{err}
 }
 
-// fills reports whether a watch starts with the existing objects.
-func fills(opts metav1.ListOptions) bool {
+// startsWithObjects reports whether a watch starts with the existing objects.
+func startsWithObjects(opts metav1.ListOptions) bool {
 	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }
 
