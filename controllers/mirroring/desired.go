@@ -76,7 +76,7 @@ type desired struct {
 	firstInvalid string
 	// overLimit is the number of addresses beyond the maximum.
 	overLimit int
-	// overTotal is the number of addresses beyond [maxEndpoints], and overSlices of those that
+	// overTotal is the number of addresses beyond [maxEndpoints]. overSlices is the number of addresses that
 	// would need more than maxSlices slices.
 	overTotal, overSlices int
 }
