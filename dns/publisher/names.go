@@ -448,9 +448,9 @@ func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	}
 }
 
-// disown handles a listing that shows the record sets in there: the deletions of ownership records
-// that must be made first. The attempts that the listing shows are decided, and so are those that it
-// is the second one not to show.
+// disown handles a listing of the zone. there are the listed record sets of the name, and removals the
+// deletions of ownership records that must be made first. An attempt is decided when a listing shows
+// its record set, or when two listings don't.
 func (s *names) disown(n *nameState, there []*dns.RecordSet, removals []dns.Change) {
 	n.addUnseen(n.attempts)
 	n.unlisted = slices.DeleteFunc(n.attempts, func(a *dns.RecordSet) bool {
