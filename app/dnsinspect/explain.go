@@ -229,7 +229,7 @@ func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 		return
 	}
 	if !t.Leads && !t.Unresolved {
-		return // follow says that the leader knows
+		return // follow adds a step that names the leader
 	}
 	if hasRows(t) {
 		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+sanitize.Name(t.Name))

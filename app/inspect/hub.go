@@ -94,7 +94,7 @@ func (h *hub) add(ctx context.Context, l *listener) {
 		// The watch ends if its last listener is disconnected because it is too slow.
 		if h.watches[topic] != nil {
 			if topic == TopicStatus {
-				// Others have that state already.
+				// The other listeners have that state already.
 				h.send(l, event(topic, h.begin(ctx, topic)))
 			}
 			continue
