@@ -18,14 +18,12 @@ func newAddressIndex() addressIndex {
 	}
 }
 
-// addAt adds v to the sets of these addresses.
 func addAt[V comparable](m map[addressKey]set[V], v V, at addresses) {
 	for _, ip := range at.ips {
 		addTo(m, addressKey{at.cluster, ip}, v)
 	}
 }
 
-// removeAt removes v from the sets of these addresses.
 func removeAt[V comparable](m map[addressKey]set[V], v V, at addresses) {
 	for _, ip := range at.ips {
 		removeFrom(m, addressKey{at.cluster, ip}, v)

@@ -135,9 +135,10 @@ func (s *state) setCluster(id ID, v *Cluster) {
 // so it must be short.
 const forgetAtOnce = 2000
 
-// applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are
-// deleted in several steps, or at once if the cluster gets new objects. Servers wait for a later step after so
-// many checks, except those of a replaced cluster.
+// applyAll applies the changes of a step. Objects of a removed cluster are not used any more. They are deleted
+// in several steps, or at once if the cluster gets new objects. Changed Servers are applied until the step has
+// checked this many requirements; the others wait for a later step. The Servers of a replaced cluster don't
+// wait.
 func (s *state) applyAll(b batch, checks int) {
 	for id := range b.changes {
 		if len(s.forgotten[id.Cluster]) > 0 {

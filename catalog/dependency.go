@@ -43,7 +43,6 @@ type dependencies struct {
 // newWatch returns a watch without dependencies, to be registered with add.
 func (f *dependencies) newWatch() watch { return watch{stale: make(chan struct{}), dependencies: f} }
 
-// add registers a watch.
 func (f *dependencies) add(w *watch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

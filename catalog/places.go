@@ -10,9 +10,9 @@ import (
 // maxPlaces limits the result of [Catalog.Places].
 const maxPlaces = 200
 
-// Places returns the nodes and zones of clients that may get different responses about a Service, the unknown
-// one first, and the number of further ones above a limit. They are those of all endpoints in slices, because
-// an endpoint that one response lacks can be in another one.
+// Places returns the nodes and zones whose clients may get different responses about a Service, first the
+// unknown place, and how many more than maxPlaces there are. All endpoints in slices count, because an
+// endpoint that one response lacks can be in another response.
 func (c *Catalog) Places(key ServiceKey, kind FilterKind) (list []Client, more int) {
 	places := map[Client]struct{}{}
 	for _, m := range c.Explain(key, Query{}).Members {

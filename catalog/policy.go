@@ -73,7 +73,7 @@ const (
 // Balancer is a load balancing algorithm with its settings.
 type Balancer struct {
 	Kind BalancerKind
-	// Header is the request header that RingHash hashes; empty for the channel of the client.
+	// Header is the request header that RingHash hashes. If it is empty, the client hashes its channel.
 	Header string
 	// Stable is true if RingHash places an endpoint by the name of its workload instead of its address.
 	Stable bool

@@ -50,7 +50,6 @@ func (s PortSet) Has(port uint16) bool {
 	return ok
 }
 
-// with returns the set with further ranges.
 func (s PortSet) with(ranges []PortRange) PortSet {
 	if len(ranges) == 0 {
 		return s

@@ -73,7 +73,6 @@ func (s *state) applyRegions() {
 	}
 }
 
-// inZones reports whether the slice has an endpoint in one of the zones.
 func (s *EndpointSlice) inZones(zones map[string]struct{}) bool {
 	for _, subset := range s.Subsets {
 		for i := range subset.Endpoints {

@@ -178,8 +178,8 @@ func (c *compiledSubset) readyAddresses() []*Address { return c.addresses }
 
 func (c *compiledSubset) drainingAddresses() []*Address { return c.draining }
 
-// candidates appends the endpoints that match the port, the hostname and the IP families of a query. Their
-// addresses come from of.
+// candidates appends the endpoints that match the port, the hostname and the IP families of a query. The
+// function of returns the addresses of a subset: the ready or the draining ones.
 func (p *memberSnapshot) candidates(list []Endpoint, q Query, declared bool, of func(*compiledSubset) []*Address) []Endpoint {
 	portOf := p.service.portLookup(q.Port, declared)
 	name := newHostname(q.Hostname)

@@ -45,8 +45,8 @@ func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 
 func (s *Server) compareName(name string) int { return strings.Compare(s.Name, name) }
 
-// setServer matches a Server with the workloads of its namespace whose selected Servers are known. Nothing was
-// computed from those of others.
+// setServer replaces a Server and updates the selections of the workloads of its namespace. A workload without
+// a computed selection is skipped, because nothing was computed from it.
 func (s *state) setServer(id ID, v *Server) {
 	nsKey := namespaceKey{id.Cluster, id.Namespace}
 	ns := s.ensureNamespace(nsKey)
@@ -67,8 +67,8 @@ func (s *state) setServer(id ID, v *Server) {
 	s.forgetNamespace(nsKey, ns)
 }
 
-// reselect replaces a Server among those that select the workload. The new version is nil for a deleted one.
-// It returns false if neither version selects the workload.
+// reselect puts the new version of a Server (nil if it was deleted) into the selection of a workload. It
+// returns false if neither version selects the workload.
 func (s *state) reselect(w *workloadEntry, known []*Server, name string, v *Server) bool {
 	i, was := slices.BinarySearchFunc(known, name, (*Server).compareName)
 	is := v != nil && v.Opaque && s.matches(v, w.workload)
@@ -174,7 +174,6 @@ func (q *waitingServers) take() (ID, Object) {
 	return ID{}, nil
 }
 
-// forget removes the Servers of a cluster.
 func (q *waitingServers) forget(cluster string) {
 	q.namespaces = slices.DeleteFunc(q.namespaces, func(key namespaceKey) bool {
 		if key.cluster != cluster {
@@ -185,7 +184,7 @@ func (q *waitingServers) forget(cluster string) {
 	})
 }
 
-// applyServers applies waiting Servers until so many requirements have been checked.
+// applyServers applies waiting Servers until this many requirements have been checked.
 func (s *state) applyServers(checks int) {
 	for s.checks = 0; len(s.waiting.namespaces) > 0 && s.checks < checks; {
 		s.apply(s.waiting.take())

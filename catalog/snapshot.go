@@ -114,7 +114,7 @@ func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 }
 
 // prepare matches the workloads that the snapshot of a Service needs with the Servers of their namespace, until
-// it has checked so many requirements. It returns true if no workload is left.
+// it has checked this many requirements. It returns true if no workload is left.
 func (s *state) prepare(key ServiceKey, checks int) bool {
 	for _, member := range s.services[key].members(key) {
 		if _, usable := s.clusterOf(member); !usable {

@@ -180,7 +180,6 @@ func (s *state) linkSlice(e *sliceEntry) {
 	}
 }
 
-// sortedSlices returns the slices of a Service, sorted by name.
 func (s *state) sortedSlices(key ServiceKey) []*sliceEntry {
 	return slices.SortedFunc(slices.Values(valuesOf(s.slicesOf, key)), func(a, b *sliceEntry) int {
 		return strings.Compare(a.slice.Name, b.slice.Name)

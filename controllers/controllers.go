@@ -81,7 +81,6 @@ type Config struct {
 	Logger           *slog.Logger
 }
 
-// controller is a controller of a set.
 type controller struct {
 	runner
 	// objects describes the objects that the controller writes, in words.

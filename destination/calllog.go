@@ -82,7 +82,6 @@ func (t *callLog) sent(f *frame) {
 	t.step.count(f)
 }
 
-// responseSent logs that a response of Get was sent.
 func (t *callLog) responseSent(a *response) {
 	if t == nil || t.step.messages == 0 {
 		return
@@ -93,7 +92,6 @@ func (t *callLog) responseSent(a *response) {
 	t.step = counts{}
 }
 
-// profileSent logs that a response of GetProfile was sent.
 func (t *callLog) profileSent(a *profileResponse) {
 	if t == nil {
 		return

@@ -44,7 +44,6 @@ func descriptionKeyOf(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) descri
 	}
 }
 
-// encoded returns the encoded fields.
 func (d *description) encoded() ([]byte, error) {
 	d.once.Do(func() {
 		p, err := describeProfile(d.profile, d.port)

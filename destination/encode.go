@@ -85,7 +85,7 @@ func (b *addrBuilder) weightedAddr(e catalog.Endpoint, q addressQuery) (*pb.Weig
 	default:
 		b.describeExternalWorkload(w, e.Target, e.Addr.Port())
 	}
-	if e.Target != nil { // the original knows no zone of an address alone
+	if e.Target != nil { // Linkerd's controller gives a bare address no zone
 		where = localityOf(q.zone, e.Zone)
 		w.MetricLabels["zone"] = e.Zone
 		if b.ZoneWeights && where == localZone {
@@ -150,7 +150,6 @@ func inboundPortOf(t *catalog.Target) uint32 {
 	return defaultInboundPort
 }
 
-// podPort is a port of a pod.
 type podPort struct {
 	target *catalog.Target
 	source *catalog.Source

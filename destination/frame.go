@@ -163,7 +163,6 @@ func sizeOfLabels(labels map[string]string) (size int) {
 	return size
 }
 
-// sizeOfLabel returns the size of the entry of a label.
 func sizeOfLabel(name, value string) int {
 	return protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name)) + protowire.SizeTag(fieldValue) + protowire.SizeBytes(len(value))
 }

@@ -18,7 +18,7 @@ var (
 )
 
 // node is one condition of a tree: its branches and its own tests. The tests in before are sent before the
-// branch not, those in after after it.
+// branch `not`, and those in after are sent after it.
 type node[A, M any] struct {
 	all, any      []*A
 	not           *A

@@ -101,7 +101,6 @@ func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapsh
 	return p
 }
 
-// serviceFields returns the fields of a profile that describe the Service.
 func (c *Config) serviceFields(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	return &pb.DestinationProfile{
 		FullyQualifiedName: profileName(s.Service, c.ClusterDomain),

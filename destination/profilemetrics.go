@@ -23,7 +23,6 @@ func ofAddress(q catalog.ProfileQuery, a *profileResponse) bool {
 	return q.Hostname != "" || a.snapshot.Service == catalog.ServiceKey{}
 }
 
-// profileName is the name of a Service's ServiceProfile.
 func profileName(s catalog.ServiceKey, clusterDomain string) string {
 	return fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, clusterDomain)
 }

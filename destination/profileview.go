@@ -43,7 +43,8 @@ type profileView struct {
 	mu      sync.Mutex // held while the next response is computed
 	// memory is that of the current response. Views with one description count its bytes more than once.
 	memory clientlimits.Memory
-	// descriptions has those of all views. mu guards described, which this view uses; nil for none.
+	// descriptions are shared by all views. described is the one that this view uses, nil for none; mu guards
+	// it.
 	descriptions *descriptions
 	described    *description
 	// overflows counts the profiles of a Service that replaced several updates.
@@ -91,8 +92,8 @@ func (v *profileView) compute(old *profileResponse) *profileResponse {
 	return a
 }
 
-// describe makes the view use a description instead of the former one. The caller holds the lock, or is the
-// last user.
+// describe makes the view use the description of a key instead of the previous one. The caller holds the
+// lock, or is the last user.
 func (v *profileView) describe(key descriptionKey) {
 	before := v.described
 	switch {
@@ -159,7 +160,7 @@ type profileViews struct {
 	config  *Config
 	clients *clientlimits.Clients
 	m       streams.Map[catalog.ProfileQuery, *profileView]
-	// descriptions has those that the views use.
+	// descriptions are shared by the views.
 	descriptions descriptions
 }
 

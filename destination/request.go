@@ -68,7 +68,7 @@ func (s *limitedStream) RecvMsg(m any) error {
 		s.server.workers.end(w, panicked)
 		return err
 	case <-limit.C:
-		close(w.jobs) // w ends after its job, which isn't waited for
+		close(w.jobs) // w ends after its job, and nothing waits for that
 		s.server.refused(clientlimits.RefusedSlow)
 		return clientlimits.ErrSlowRequest
 	}

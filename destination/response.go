@@ -258,7 +258,6 @@ type labelSet struct {
 	earlier    map[catalog.Source]*labels
 }
 
-// of returns the labels of a source.
 func (s *labelSet) of(source *catalog.Source) *labels {
 	if s.last != nil && (source == s.last || *source == *s.last) {
 		return s.lastLabels

@@ -211,7 +211,7 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 		s.refused(refusedToken)
 		// The token is not logged, because it may be crafted to forge log lines.
 		s.tokens.Do(func() {
-			s.log.Warn("Ignoring a context token", "bytes", len(r.GetContextToken()), "err", err)
+			s.log.Warn("Ignored an invalid context token", "bytes", len(r.GetContextToken()), "err", err)
 		})
 	}
 	return token
@@ -257,7 +257,6 @@ func declares(s *catalog.Service, port uint16) bool {
 	return slices.ContainsFunc(s.Ports, func(p catalog.ServicePort) bool { return p.Port == port })
 }
 
-// servableRemote is servable for a remote Service.
 func (s *Server) servableRemote(service *catalog.Service, path string) error {
 	key := service.Key
 	if service.RemoteService == nil {

@@ -73,7 +73,6 @@ func (s *stream) join() {
 	s.view.Store(v)
 }
 
-// place returns the node and zone of the client.
 func (s *stream) place() catalog.Client { return catalog.Client{Node: s.node, Zone: s.zone} }
 
 // step implements followed. The stream joins another view if the node of the client has moved to another
@@ -90,7 +89,8 @@ func (s *stream) step() (w wake, ended bool, err error) {
 			s.topic.leave(v)
 		default:
 			w.changed = a.stale
-			// Waiting for a channel of many streams costs each wake-up.
+			// Without a filter, the zone of the client makes no difference, and a select on a channel that
+			// many streams share makes each wake-up slower.
 			if a.filters.Kind != catalog.FilterNone {
 				w.moved = s.moved
 			}

@@ -23,7 +23,8 @@ type query struct {
 	hostname string
 }
 
-// subscriber is the client of a query, and whether the Service does not declare the port.
+// subscriber is the client that queries a Service. undeclared is true if the Service does not declare the
+// port.
 type subscriber struct {
 	client     clientlimits.ClientID
 	undeclared bool
@@ -34,8 +35,8 @@ type view struct {
 	filter  catalog.Filter
 	current atomic.Pointer[response] // never nil
 
-	// topic.mu guards these. entries are the newest entries. The current response may have older ones that
-	// are equal on the wire. memory is that of the current response.
+	// topic.mu guards the fields below. entries are the newest entries; the current response may have older
+	// entries that are equal on the wire. memory is the memory of the current response.
 	entries   []*entry
 	conflicts []catalog.AddressConflict
 	streams   int
@@ -251,8 +252,8 @@ type topics struct {
 	refused func(clientlimits.Refusal)
 
 	running sync.WaitGroup
-	// m has the topics. It calls the functions that use undeclared, which counts the topics for undeclared
-	// ports.
+	// undeclared counts the topics for undeclared ports. The lock of m guards it, because m calls the
+	// functions that use it.
 	m          streams.Map[query, *topic]
 	undeclared map[portsOfClient]int
 	ended      atomic.Bool

@@ -6,7 +6,8 @@ import (
 	"github.com/signpostd/signpost/internal/clientlimits"
 )
 
-// heldVersions is how many versions a blocked stream holds: what it sends, and what it sent last.
+// heldVersions is how many responses a blocked stream holds: the one that it sends, and the one
+// before.
 const heldVersions = 2
 
 // blocked returns the streams that are sending, with the responses that only they hold.

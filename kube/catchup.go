@@ -251,7 +251,6 @@ func (w *watches) opened(s *stream) {
 	w.newest = s
 }
 
-// ended records why a watch has ended.
 func (w *watches) ended(s *stream, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

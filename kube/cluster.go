@@ -337,7 +337,6 @@ func (c *Cluster) checkSettled() {
 	}
 }
 
-// requiredFilled reports whether all required tables have been filled.
 func (c *Cluster) requiredFilled() bool {
 	return !slices.ContainsFunc(c.feeds, func(f *feed) bool { return !f.optional && !f.status().Filled })
 }

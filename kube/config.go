@@ -109,8 +109,8 @@ func fromEnvironment() string {
 // ofFile matches client-go's error about a file, with its path.
 var ofFile = regexp.MustCompile(`^error loading config file "([^"]*)": `)
 
-// explain returns the error about a kubeconfig, with its path, once, and what exists if a flag names
-// what doesn't.
+// explain returns an error about a kubeconfig that names its path once. If a flag names a context,
+// cluster or user that the kubeconfig lacks, the error lists the existing ones.
 func (s ConfigSource) explain(rules *clientcmd.ClientConfigLoadingRules, err error) error {
 	text, path := strings.TrimSuffix(strings.TrimPrefix(err.Error(), "invalid configuration: "), "."), s.Path
 	if file := ofFile.FindStringSubmatch(text); file != nil {

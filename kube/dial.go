@@ -14,8 +14,9 @@ import (
 type dialer struct {
 	connections *connrotation.Dialer
 	closed      atomic.Bool
-	// lastContact is when data last came from the API server, in nanoseconds since opened; zero for never. The
-	// time since opened is monotonic, so that a clock that jumps alters no staleness.
+	// opened is when the dialer was made. lastContact is when data last came from the API server, in
+	// nanoseconds since opened; zero for never. This time is monotonic, so that changes of the system clock
+	// don't affect it.
 	opened      time.Time
 	lastContact atomic.Int64
 }
@@ -48,13 +49,13 @@ func (d *dialer) close() {
 	d.connections.CloseAll()
 }
 
-// lastContactTime returns when data last came from the API server, including answers to pings. Until then it is
+// lastContactTime returns when data last came from the API server, including responses to pings; before that,
 // when the dialer was made.
 func (d *dialer) lastContactTime() time.Time {
 	return d.opened.Add(time.Duration(d.lastContact.Load()))
 }
 
-// dialed is a connection that notes when data comes.
+// dialed is a connection that records when data arrives.
 type dialed struct {
 	net.Conn
 	by *dialer

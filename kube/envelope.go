@@ -33,7 +33,6 @@ type events struct {
 
 var _ watch.Decoder = (*events)(nil)
 
-// newEvents returns a decoder of the events in body.
 func newEvents(body io.ReadCloser, e *entries, other runtime.Decoder) (*events, error) {
 	objects, err := newObjects(e.feed.form)
 	return &events{body: body, entries: e, objects: objects, other: other}, err

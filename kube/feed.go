@@ -184,7 +184,7 @@ func (f *feed) status() TableStatus {
 	return s
 }
 
-// settled reports whether waiting for the tables would not help.
+// settled reports whether each part is filled or known to be missing, so that nothing needs to wait for it.
 func (f *feed) settled() bool {
 	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.settled() })
 }

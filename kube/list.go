@@ -81,7 +81,6 @@ func (l *lister) read() (*entryList, error) {
 	}
 }
 
-// readItems reads the fields of the list message.
 func (l *lister) readItems(message *section, list *entryList) error {
 	for {
 		number, length, err := message.next()

@@ -127,7 +127,7 @@ func (p *part) countRefusal(certain bool) {
 	}
 }
 
-// settled reports whether waiting for the tables would not help.
+// settled reports whether the part is filled or known to be missing.
 func (p *part) settled() bool { return p.status().settled(p.confirmed.Load()) }
 
 // beforeFilling checks whether the CRD of the kind is being removed, because a listing may be incomplete
@@ -177,7 +177,7 @@ func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
 			return list(ctx, opts)
 		},
 		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			if fills(opts) {
+			if startsWithObjects(opts) {
 				p.beforeFilling(ctx)
 			}
 			return p.source.watch(ctx, opts)

@@ -38,7 +38,6 @@ func newReported(b binding) *reported {
 	return r
 }
 
-// add reports a problem of an object.
 func (r *reported) add(p objectmeta.Problem) {
 	p.Cluster = r.cluster
 	r.report(p)

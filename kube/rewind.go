@@ -64,7 +64,6 @@ func (r *rewinds) upcoming() <-chan struct{} {
 	return r.next
 }
 
-// counted returns the number of rewinds.
 func (r *rewinds) counted() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

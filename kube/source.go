@@ -179,7 +179,6 @@ func (s *source) receivePage(ctx context.Context, opts metav1.ListOptions, check
 	return s.listJSON(ctx, request, check)
 }
 
-// listEntries returns all objects of a page as entries.
 func (s *source) listEntries(ctx context.Context, request *rest.Request, check func(objects int) error) (runtime.Object, error) {
 	body, err := request.Stream(ctx)
 	if err != nil {
@@ -226,7 +225,7 @@ func (s *source) classify(err error) error {
 
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	start := s.state.startFollowing
-	if fills(opts) {
+	if startsWithObjects(opts) {
 		start = s.state.startFilling
 	}
 	w, err := s.open(ctx, opts, start)
@@ -235,7 +234,7 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 		return w, nil
 	case outdated(err) || errors.Is(err, errRewound) || ctx.Err() != nil:
 		return nil, err
-	case fills(opts):
+	case startsWithObjects(opts):
 		// Returning an error makes the reflector list at once, which also works with API servers that can't
 		// stream; others then return the real error. The error is not wrapped, because for some errors the
 		// reflector retries by itself and ignores the context.
@@ -247,8 +246,8 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return nil, resumable{err}
 }
 
-// fills reports whether a watch starts with the existing objects.
-func fills(opts metav1.ListOptions) bool {
+// startsWithObjects reports whether a watch starts with the existing objects.
+func startsWithObjects(opts metav1.ListOptions) bool {
 	return opts.SendInitialEvents != nil && *opts.SendInitialEvents
 }
 
@@ -389,7 +388,6 @@ func lasting(err error) bool {
 	}
 }
 
-// mediaType returns the media type of an Accept header.
 func mediaType(accept string) string {
 	name, _, _ := strings.Cut(accept, ";")
 	return name

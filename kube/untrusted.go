@@ -88,7 +88,7 @@ type pace struct {
 	slowed func()
 }
 
-// wait waits until so many bytes may have been read. It returns an error if ctx ends before.
+// wait waits until bytes more may be read. It returns an error if ctx ends before.
 func (p *pace) wait(ctx context.Context, bytes int64) error {
 	n := min(int(bytes), p.limiter.Burst())
 	if p.limiter.AllowN(time.Now(), n) {
@@ -261,13 +261,14 @@ type guarded struct {
 	// ctx is that of the watch.
 	ctx   context.Context
 	meter *meter
-	// filled reports whether the tables have the objects that existed, and held how many there are in them.
+	// filled reports whether the tables have the objects that existed, and held returns how many objects they
+	// have.
 	filled func() bool
 	held   func() int
-	// failed records an exceeded limit: a reflector only begins again when a watch ends.
+	// failed records an exceeded limit, because a reflector doesn't report the error that ends a watch.
 	failed func(error)
-	// sent is how many objects were sent, whatever was said of them, while the tables weren't filled, and
-	// bytes how many bytes of events.
+	// Until the tables are filled, sent counts the added and modified objects, and bytes the bytes of their
+	// events.
 	sent  int
 	bytes int64
 }
@@ -295,9 +296,9 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 	return kind, object, err
 }
 
-// check returns an error if the server makes this process keep too many objects, a few events late,
-// or sends too large a listing. Each object that is added or modified may be another one, and what
-// is deleted may never have been there.
+// check returns an error if the server makes this process keep too many objects, a few events late, or sends too
+// large a listing. Before the tables are filled, each added or modified object counts as another one. Deletions
+// don't reduce the number, because a deleted object may never have existed.
 func (g *guarded) check() error {
 	limits := g.meter.untrusted
 	if g.filled() {

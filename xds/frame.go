@@ -31,8 +31,8 @@ type frame struct {
 	ofService bool             // a Listener, Cluster or routes of a Service
 }
 
-// The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Those of both
-// responses are equal where the fields are.
+// The field numbers of DiscoveryResponse, DeltaDiscoveryResponse and Resource. Fields that both
+// responses have get the same number.
 const (
 	fieldVersion   = protowire.Number(1)
 	fieldResources = protowire.Number(2)
@@ -44,7 +44,6 @@ const (
 	fieldResourceName    = protowire.Number(3)
 )
 
-// frameOf returns the next frame of a view.
 func (v *view) frameOf(r resource.Resource) *frame {
 	fields := appendIdentity(nil, r)
 	head := protowire.AppendTag(nil, fieldResources, protowire.BytesType)
@@ -89,6 +88,6 @@ func (s *stream) newResponse(typ resourceType, version string, items []item, rem
 	return append(r, mem.SliceBuffer(precoded.Append(tail, fieldNonce, s.nonce)))
 }
 
-// newNonce returns a nonce of 65 random bits. A client can't guess it, so one that returns it has read
-// the response, and the next one won't block.
+// newNonce returns a nonce of 65 random bits. A client can't guess it. So a client that returns the
+// nonce has read the response, and the next send won't block.
 func newNonce() string { return rand.Text()[:13] }

@@ -23,8 +23,8 @@ type OpenStream struct {
 	Peer                       netip.AddrPort
 	Pod, Namespace, Node, Zone string
 	// Names are the subscribed names of all types, sorted, with "*" and its Clusters for a wildcard.
-	// No Service has the Unknown ones, and the client has rejected the last version of the Rejected
-	// ones. Service is that of the first name that has one.
+	// Unknown are those without a Service, and Rejected those whose last version the client has
+	// rejected. Service is that of the first name that has one.
 	Names, Unknown, Rejected []string
 	Service                  catalog.ServiceKey
 	// LeftOut is how many Clusters the wildcard lacks, because there are too many.
@@ -129,8 +129,8 @@ func (s *stream) kind() string {
 // FirstResponse describes the resources that clients of a port of a Service get.
 type FirstResponse struct {
 	Refusal error // why the name doesn't exist; nil if the port is served
-	// Cluster is the name of the Cluster. Overrides are those that the ServiceProfile sends all calls
-	// to, if any, and Problems what of the ServiceProfile the routes lack.
+	// Cluster is the name of the Cluster. Overrides are the Clusters to which the ServiceProfile
+	// sends all calls, if any. Problems are the parts of the ServiceProfile that the routes lack.
 	Cluster             string
 	Overrides, Problems []string
 	VisibleTo           string // as in [catalog.TrafficPolicy]

@@ -31,11 +31,11 @@ const (
 	// a rejected type.
 	intakeRate, intakeBurst    = 32 << 20, 64 << 20
 	newNameCost, rejectionCost = 1 << 10, 16
-	listedCost                 = 128 // of a Cluster that a wildcard covers
+	listedCost                 = 128 // for each Cluster that a wildcard covers
 	// maxSubscriptions limits the subscriptions of a client over all of its streams, by name and by
 	// wildcard. Each needs about 250 bytes.
 	maxSubscriptions = 200_000
-	maxBudgets       = 20_000 // that are kept
+	maxBudgets       = 20_000 // more budgets are not kept
 	// maxNodeText limits a text of a node in bytes, and maxNodeMetadata the entries of its
 	// metadata.
 	maxNodeText, maxNodeMetadata = 253, 64

@@ -24,8 +24,9 @@ func (s *stream) flush() error {
 	if err != nil {
 		return err
 	}
-	// Each topic learns of a change by itself, so what a changed resource refers to is renewed before
-	// it is taken. Endpoints are taken after Clusters are sent, because send marks those of changed ones.
+	// Topics renew themselves, each in a goroutine. So the Clusters and endpoints that a changed resource
+	// refers to are renewed here before they are taken. Endpoints are taken after Clusters were sent, because
+	// sending a changed Cluster marks its endpoints.
 	var dirty [resourceTypes][]*subscription
 	for _, typ := range [...]resourceType{routes, listeners, clusters} {
 		dirty[typ] = s.takeDirty(typ)
@@ -97,7 +98,7 @@ func (s *stream) warm(cluster *frame) {
 	for _, name := range cluster.References {
 		if of := s.types[endpoints].subscriptions[name]; of != nil {
 			of.resend = true
-			s.wake(lanes, of)
+			s.wake(noLane, of)
 		}
 	}
 }
@@ -125,7 +126,6 @@ func (sub *subscription) offered() *frame {
 	}
 }
 
-// rejects reports whether the client has rejected a version.
 func (sub *subscription) rejects(f *frame) bool { return slices.Contains(sub.rejected[:], f.Version) }
 
 // follow returns the current version of the view that the subscription should have, and joins it.
@@ -266,8 +266,8 @@ func (s *stream) beginSending(items []item) {
 	}
 }
 
-// reject records that a client has rejected a response: those resources that the reason names,
-// because clients accept the others; all, if the reason names none (§6.4).
+// reject records which resources of a response a client has rejected (§6.4). If the reason names resources,
+// only these count, because the client accepts the others.
 func (s *stream) reject(typ resourceType, nonce, why string) {
 	in := &s.types[typ]
 	if nonce == "" || nonce == in.rejected {

@@ -37,8 +37,8 @@ type Server struct {
 	budgets     budgets
 	metrics     *metrics
 	rejections  rejections
-	leftOut     rate.Sometimes // when the log has a line about Clusters that a wildcard lacks
-	unproved    rate.Sometimes // and one about a client that didn't prove who it is
+	leftOut     rate.Sometimes // limits the log lines about Clusters that a wildcard lacks
+	unproved    rate.Sometimes // limits the log lines about clients without valid authentication
 	opened      atomic.Uint64  // counts the streams
 	streams     streams.Set[*stream]
 	// calls are those of the streams, with the goroutines that receive requests and those of topics
@@ -137,7 +137,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// blocked returns the streams. What they hold is counted with their messages.
+// blocked returns all open streams. The memory that a stream holds is counted with its messages, so
+// Holds is empty.
 func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 	for _, st := range s.streams.All() {
 		list = append(list, clientlimits.Blocked{Connection: st.call.Connection(), For: st.lag.At(now)})

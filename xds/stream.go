@@ -71,8 +71,8 @@ type stream struct {
 	// mu guards the fields below, and the subscriptions of each type for goroutines that don't own
 	// the stream.
 	mu sync.Mutex
-	// wakeLane is the lane of pending work, the first of several; lanes if there is none. busy is
-	// true while a worker has the stream, or it is queued.
+	// wakeLane is the first lane in which the stream has pending work, or noLane. busy is true while a worker
+	// has the stream, and while the stream is queued.
 	wakeLane lane
 	busy     bool
 	// lag is the age of the change that is being sent. responses counts the responses that were
@@ -115,7 +115,7 @@ type typeState struct {
 func (s *Server) newStream(out grpc.ServerStream, variant, only string) *stream {
 	st := &stream{
 		id: s.opened.Add(1), opened: time.Now(), server: s, out: out, variant: variant, only: only,
-		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), wakeLane: lanes,
+		received: make(chan discoveryRequest, 1), identified: make(chan struct{}), wakeLane: noLane,
 	}
 	st.ctx, st.cancel = context.WithCancelCause(out.Context())
 	// A literal of a client would be on the stack of the handler, which would then keep 8 kB.
@@ -146,8 +146,8 @@ func (s *stream) run() error {
 	}
 }
 
-// first waits for the first request, which identifies the client, or for the end of the stream. The
-// number and the time of waiting streams are limited, because they cost as much as others.
+// first waits for the first request, which identifies the client, or for the end of the stream. The number and
+// the time of waiting streams are limited, because a waiting stream costs as much memory as a subscribed one.
 func (s *stream) first() (changes placeChanges, err error) {
 	if err := s.server.clients.BeginRequest(s.client.id); err != nil {
 		return placeChanges{}, err
@@ -176,8 +176,8 @@ func (s *stream) result() error {
 	return err
 }
 
-// wake makes the next flush consider changed subscriptions, and queues the stream for a worker,
-// unless the lane is lanes. Any goroutine may call it.
+// wake marks changed subscriptions for the next flush, and queues the stream for a worker unless why is noLane.
+// Any goroutine may call it.
 func (s *stream) wake(why lane, changed ...*subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *stream) wake(why lane, changed ...*subscription) {
 		}
 	}
 	s.wakeLane = min(s.wakeLane, why)
-	if s.wakeLane < lanes && !s.busy && s.ctx.Err() == nil {
+	if s.wakeLane < noLane && !s.busy && s.ctx.Err() == nil {
 		s.busy = true
 		s.server.workers.add(s, s.wakeLane)
 	}
@@ -207,7 +207,7 @@ func (s *stream) work(w *worker) {
 	}()
 	s.worker = w
 	s.mu.Lock()
-	s.wakeLane = lanes
+	s.wakeLane = noLane
 	s.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return
@@ -218,7 +218,7 @@ func (s *stream) work(w *worker) {
 	s.mu.Lock()
 	s.busy = false
 	s.mu.Unlock()
-	s.wake(lanes)
+	s.wake(noLane)
 }
 
 func (s *stream) step() error {
@@ -239,8 +239,8 @@ func (s *stream) step() error {
 	return s.flush()
 }
 
-// receive receives requests until the call ends. Those above requestRate or the budget of the client
-// wait in HTTP/2 flow control. No worker gets those that change nothing: each response causes one.
+// receive receives requests until the call ends. Requests above requestRate or the budget of the client wait in
+// HTTP/2 flow control. An acknowledgement is handled without a worker, because each response causes one.
 func (s *stream) receive() {
 	limiter := rate.NewLimiter(requestRate, requestBurst)
 	for {

@@ -77,7 +77,7 @@ func (s *stream) subscribe(typ resourceType, name string) (*subscription, error)
 	}
 	in.subscriptions[name] = sub
 	s.mu.Unlock()
-	s.wake(lanes, sub)
+	s.wake(noLane, sub)
 	return sub, nil
 }
 

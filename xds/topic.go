@@ -20,7 +20,6 @@ type query struct {
 	typ             resourceType
 }
 
-// route reports whether the query is for a Listener or routes.
 func (q query) route() bool { return q.typ == listeners || q.typ == routes }
 
 // topic has the views of one query, for all types, rendered from the same snapshot. Its goroutine
@@ -91,7 +90,7 @@ func (f *catalogState) release() {
 	*f = catalogState{}
 }
 
-// fresh reports whether the catalog has not changed since look.
+// fresh reports whether the catalog has not changed since the last look.
 func (t *topic) fresh() bool {
 	f := &t.state
 	return f.snapshot != nil && !channel.IsClosed(f.snapshot.Stale()) && (f.profile == nil || !channel.IsClosed(f.profile.Stale()))
@@ -148,7 +147,7 @@ func (t *topic) refresh() {
 	}
 }
 
-// look sets the state to that of the catalog.
+// look takes the current state from the catalog.
 func (t *topic) look() {
 	known := t.server.catalog
 	t.state = catalogState{snapshot: known.Service(t.name.Service)}

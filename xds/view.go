@@ -121,7 +121,7 @@ func budgeted(size, clients, budget int) time.Duration {
 	return min(maxDelay, time.Duration(seconds*float64(time.Second)))
 }
 
-// remember adds to the history that the clients of a view are sent another version.
+// remember adds the change of a view to the history.
 func (t *topic) remember(v *view, before, after *frame) {
 	if t.server.config.History == nil || before == nil || len(v.subscribers) == 0 {
 		return
@@ -142,8 +142,8 @@ func (t *topic) remember(v *view, before, after *frame) {
 	t.server.config.History.Add(key, key.Namespace, &e)
 }
 
-// without returns the addresses of a list that another one lacks: the first ones, and how many more
-// there are. Both are sorted.
+// without returns the addresses in list that other lacks, at most history.MaxAddresses, and the number
+// of further ones. Both lists are sorted.
 func without(list, other []netip.AddrPort) (lacking []netip.AddrPort, more int) {
 	for _, a := range list {
 		for len(other) > 0 && other[0].Compare(a) < 0 {

@@ -249,7 +249,7 @@ func (s *stream) list(versions map[string]string) (ended []*subscription, err er
 	}
 	all, _ := s.all()
 	for _, sub := range all {
-		sub.topic.renew() // all that is sent next is then of one state
+		sub.topic.renew() // so that all responses that follow are of one state
 	}
 	return ended, nil
 }

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// workers let a few goroutines handle the requests and send the responses of all streams. A goroutine
-// for each stream would keep its stack, 8 kB, more than all else that an idle stream costs.
+// workers let a few goroutines handle the requests and send the responses of all streams. With a
+// goroutine for each stream, its stack (8 kB) would be most of the memory of an idle stream.
 type workers struct {
-	slots int // how many goroutines work, beside those that may wait for a client
+	slots int // the limit of goroutines that work; those that may wait for a client don't count
 
 	mu   sync.Mutex
 	busy int // slots in use
@@ -25,7 +25,9 @@ const (
 	laneFew     lane = iota // a change that concerns few streams
 	laneMany                // a change that concerns many
 	laneRequest             // a request
-	lanes                   // how many there are
+	lanes                   // the number of lanes
+
+	noLane = lanes // no work is pending
 )
 
 // maxFew is how many streams a change in laneFew may concern.

@@ -45,8 +45,9 @@ const (
 	// idleTimeout is longer than the interval of probes and of pages that poll lists. If its scrape
 	// interval is longer, Prometheus reconnects for each scrape.
 	idleTimeout = 30 * time.Second
-	// maxScrapes limits parallel requests for /metrics; others get 503. Several Prometheus servers are
-	// possible. If one host has several of them, another host takes the place of its oldest one.
+	// maxScrapes limits parallel requests for /metrics; others get 503. It allows several Prometheus
+	// servers. If one host has several of the requests, a request from another host replaces the
+	// oldest of them.
 	maxScrapes = 8
 	// maxProfiles limits parallel requests for profiles in the same way.
 	maxProfiles = 4

@@ -54,7 +54,6 @@ func (s *Source) cluster(ctx context.Context, m *masks) []inspectclient.File {
 	return files
 }
 
-// last returns the last Events.
 func last(events []corev1.Event) []corev1.Event {
 	at := func(e *corev1.Event) metav1.Time {
 		if !e.EventTime.IsZero() {

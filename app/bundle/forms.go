@@ -78,8 +78,8 @@ func mayName(line []byte) bool {
 	return slices.ContainsFunc(nameHints, func(hint string) bool { return bytes.Contains(lower, []byte(hint)) })
 }
 
-// maskNamed masks the values after names of secrets. A name and its separator are in one line, a
-// value may go on behind it.
+// maskNamed masks the values after names of secrets. A name and its separator are on one line; a
+// value may have several lines.
 func maskNamed(text []byte, form *regexp.Regexp) []byte {
 	var out bytes.Buffer
 	done := 0

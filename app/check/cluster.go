@@ -15,7 +15,7 @@ func (s Input) unreachable(context.Context) []Result {
 	return []Result{{State: Unknown, Text: "no API server is known: " + reason(s.Unreachable)}}
 }
 
-// reach checks that the API server answers.
+// reach checks that the API server responds.
 func (a checker) reach(ctx context.Context) []Result {
 	version, err := kube.Reach(ctx, a.Own)
 	switch {

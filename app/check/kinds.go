@@ -95,7 +95,6 @@ func (a checker) kinds(ctx context.Context) []Result {
 	return results
 }
 
-// servedKinds are the kinds of the cluster.
 type servedKinds struct {
 	groups []*metav1.APIGroup
 	lists  []*metav1.APIResourceList

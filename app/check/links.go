@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// maxLinks limits the linked clusters that are asked, because they are asked at once.
+// maxLinks limits the linked clusters that are checked, because they are queried in parallel.
 const maxLinks = 50
 
 // linkSettings are the settings of the role that reads linked clusters.
@@ -29,7 +29,7 @@ type linkSettings struct {
 	detours   linked.Detours
 }
 
-// linkSettings returns those of the destination role, which counts before xds.
+// linkSettings returns the settings of the destination role if it runs, else those of xds.
 func (a checker) linkSettings() linkSettings {
 	s, throughProxies := linkSettings{a.Config.XDS.LinkNamespace, kinds.FromEndpointSlices, linked.DetoursRefused}, a.Config.XDS.LinkedClustersThroughProxies
 	if a.Config.RunsDestination {
@@ -65,8 +65,8 @@ func (a checker) links(ctx context.Context) []Result {
 	return all
 }
 
-// link checks a Secret that links a cluster: whether it can be used, whether its API server answers, and the
-// rights of its credentials there. That server isn't trusted, so its responses are limited.
+// link checks a Secret that links a cluster: whether it can be used, whether its API server responds, and
+// the rights of its credentials there. That API server isn't trusted, so its responses are limited.
 func (a checker) link(ctx context.Context, secret *corev1.Secret, s linkSettings) []Result {
 	name := fmt.Sprintf("the Secret %s/%s", sanitize.Name(secret.Namespace), sanitize.Name(secret.Name))
 	cluster, config, err := linked.Parse(secret, s.detours)

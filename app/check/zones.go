@@ -75,7 +75,6 @@ func providerFailure(ctx context.Context, what string, err error) Result {
 	return result
 }
 
-// zoneResults returns the results for a zone of a publisher with an owner.
 func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Result {
 	name := "the zone " + sanitize.Name(z.Name)
 	if z.Name == "" {

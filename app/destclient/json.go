@@ -97,7 +97,6 @@ func address(object map[string]any) (string, bool) {
 	return ip(&address).String(), true
 }
 
-// updateLines prints each update.
 type updateLines struct{ lines }
 
 func (p updateLines) message(u *pb.Update) error {
@@ -105,7 +104,6 @@ func (p updateLines) message(u *pb.Update) error {
 	return p.print(l, &l.Update, u)
 }
 
-// profileLines prints each profile.
 type profileLines struct{ lines }
 
 func (p profileLines) message(m *pb.DestinationProfile) error {

@@ -33,7 +33,6 @@ func requestCondition(m *pb.RequestMatch, part bool) string {
 	}
 }
 
-// responseCondition is requestCondition for responses.
 func responseCondition(m *pb.ResponseMatch, part bool) string {
 	switch match := m.GetMatch().(type) {
 	case *pb.ResponseMatch_All:

@@ -43,7 +43,6 @@ func (p *profilePrinter) message(m *pb.DestinationProfile) error {
 	return err
 }
 
-// changeText returns the text for a changed profile.
 func (p *profilePrinter) changeText(m *pb.DestinationProfile, text profileText) string {
 	at := p.now().Format(clock)
 	switch {

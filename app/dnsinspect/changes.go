@@ -48,7 +48,6 @@ func (r *Role) RecordChanges(ctx context.Context, limit int) (d inspect.Delta[in
 	return d, nil
 }
 
-// follow starts to follow the publishers.
 func (c *changes) follow(ctx context.Context, publishers []Publisher) error {
 	for _, p := range publishers {
 		f, err := p.Follow(ctx)
@@ -80,7 +79,6 @@ func (c *changes) stopLater(r *Role) {
 	})
 }
 
-// addChanges adds the changes of a publisher.
 func addChanges(d *inspect.Delta[inspect.Record], name string, more publisher.Changes) {
 	for _, row := range more.Rows {
 		d.Changed = append(d.Changed, recordOf(name, row))

@@ -154,7 +154,6 @@ func (w *explanation) failed(err error) {
 	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be queried: "+err.Error()+": try again")
 }
 
-// explainName traces a name.
 func (r *Role) explainName(ctx context.Context, w *explanation, name string) {
 	t, err := w.publisher.Trace(ctx, name)
 	if err != nil {
@@ -230,7 +229,7 @@ func (w *explanation) unrequested(ctx context.Context, t publisher.Trace) {
 		return
 	}
 	if !t.Leads && !t.Unresolved {
-		return // follow says that the leader knows
+		return // follow adds a step that names the leader
 	}
 	if hasRows(t) {
 		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+sanitize.Name(t.Name))
@@ -292,7 +291,6 @@ func (w *explanation) unread(t publisher.Trace) {
 	}
 }
 
-// refOf returns the object of an origin.
 func refOf(o desired.Origin) inspect.ObjectRef {
 	kind, group, _ := strings.Cut(o.Kind, ".")
 	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}

@@ -15,7 +15,6 @@ import (
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
-// queryServers queries the servers of a zone for a name.
 func (r *Role) queryServers(ctx context.Context, w *explanation, t publisher.Trace, h publisher.ZoneTrace) {
 	if h.Private {
 		w.add(whatServer, inspect.StepUnknown, nil, "the zone is private, so its servers are not asked: ask them from a network that may")

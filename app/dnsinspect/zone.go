@@ -194,7 +194,6 @@ func (w *explanation) losers(row publisher.Row) {
 	}
 }
 
-// about reports whether the explanation is about an object.
 func (w *explanation) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }

@@ -18,7 +18,6 @@ func (r *refusal) Error() string { return r.Failure.Error }
 // refused returns the error of a request with a status.
 func refused(code int, err error) error { return &refusal{code, Failure{Error: err.Error()}} }
 
-// badRequest returns the error of a malformed request.
 func badRequest(format string, args ...any) error {
 	return refused(http.StatusBadRequest, fmt.Errorf(format, args...))
 }

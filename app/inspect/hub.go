@@ -69,7 +69,6 @@ func (h *hub) run(ctx context.Context) error {
 	}
 }
 
-// listen adds a listener.
 func (h *hub) listen(ctx context.Context, topics []Topic) *listener {
 	// A new listener gets an event for each topic at once.
 	l := &listener{topics: topics, events: make(chan []byte, maxUnread+len(topics))}
@@ -95,7 +94,7 @@ func (h *hub) add(ctx context.Context, l *listener) {
 		// The watch ends if its last listener is disconnected because it is too slow.
 		if h.watches[topic] != nil {
 			if topic == TopicStatus {
-				// Others have that state already.
+				// The other listeners have that state already.
 				h.send(l, event(topic, h.begin(ctx, topic)))
 			}
 			continue

@@ -455,7 +455,6 @@ func explainService(name string) string {
 	return "Service/" + name
 }
 
-// clientOf names the client of a stream.
 func clientOf(s *Stream) string {
 	if s.Pod != "" {
 		return s.Namespace + "/" + s.Pod

@@ -52,7 +52,6 @@ func allowedText(allowed []string) string {
 	return "allowed are " + strings.Join(allowed, ", ")
 }
 
-// parsePage sets the requested page.
 func (p *parameters) parsePage() (err error) {
 	if text := p.values["offset"]; text != "" {
 		if p.offset, err = strconv.Atoi(text); err != nil || p.offset < 0 || p.offset > maxOffset {

@@ -146,7 +146,6 @@ func (c *PastChange) writeText() string {
 	return strings.TrimSuffix(c.Object+" "+c.Action+": "+strings.Join(parts, ", "), ": ")
 }
 
-// recordText describes the change of a record set.
 func (c *PastChange) recordText() string {
 	of := c.Type
 	if c.SetIdentifier != "" {

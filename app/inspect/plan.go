@@ -24,7 +24,6 @@ const approveTimeout = 15 * time.Second
 // maxAmbiguousPlans limits the plans in an error.
 const maxAmbiguousPlans = 5
 
-// planParameters are the parameters of requests for plans.
 var planParameters = append([]string{"publisher"}, paged...)
 
 // maxTargets limits the displayed targets of a record set.
@@ -94,7 +93,6 @@ func (s *Server) publishers(q parameters) ([]Publisher, error) {
 	return s.offered.planning.Publishers, nil
 }
 
-// publisherNamed returns the publisher with a name.
 func publisherNamed(all []Publisher, name string) ([]Publisher, error) {
 	var names []string
 	for i, one := range all {
@@ -170,7 +168,6 @@ func (s *Server) showPlan(r *http.Request, q parameters) (any, error) {
 	return plan, nil
 }
 
-// withHash returns the plans with a hash.
 func withHash(all []held, hash string) []held {
 	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
 }

@@ -57,7 +57,6 @@ func (s *Server) query(p parameters) (Query, error) {
 	}
 }
 
-// hasService reports whether a Service is served.
 func (s *Server) hasService(namespace, name string) bool {
 	source := s.offered.serving.Services
 	return source != nil && source.HasService(namespace, name)

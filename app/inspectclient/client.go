@@ -138,7 +138,6 @@ func (c *Client) call(ctx context.Context, p portforward.Process, path string, q
 	return c.callWithToken(ctx, p, "", path, query, body, result)
 }
 
-// callWithToken is call with a token, if there is one.
 func (c *Client) callWithToken(ctx context.Context, p portforward.Process, token, path string, query url.Values, body, result any) error {
 	text, err := c.raw(ctx, p, token, path, query, body)
 	if err != nil {

@@ -158,7 +158,6 @@ func severity(v inspect.Verdict) int {
 	return slices.Index([]inspect.Verdict{inspect.VerdictOK, inspect.VerdictUnknown, inspect.VerdictWrong}, v)
 }
 
-// worstVerdict returns the verdict of steps.
 func worstVerdict(steps []inspect.Step) inspect.Verdict {
 	verdict := inspect.VerdictOK
 	for _, s := range steps {

@@ -179,7 +179,6 @@ func notHeld(leaders []from[held], listed []from[inspect.Plan], hash, publisher 
 	return fmt.Errorf("no plan with the hash %s is held%s: %s", hash, ofPublisher(publisher), others)
 }
 
-// ambiguous returns the error for a hash of several plans.
 func ambiguous(holders []from[inspect.Plan], hash string) error {
 	var whose []string
 	for _, h := range holders[:min(len(holders), 5)] {

@@ -62,7 +62,6 @@ func queryOf(pairs ...string) url.Values {
 	return query
 }
 
-// client describes the client of a call.
 func client(s inspect.Stream) string {
 	switch {
 	case s.Pod == "":

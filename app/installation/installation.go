@@ -52,7 +52,6 @@ type Installation struct {
 	variables map[string]string
 }
 
-// secretKey is one key of a Secret.
 type secretKey struct{ Name, Key string }
 
 // deployment is a Deployment with the path of its config file.
@@ -290,7 +289,6 @@ func (d deployment) variables() map[string]string {
 	return all
 }
 
-// secretsIn returns the Secrets of a volume.
 func secretsIn(v corev1.Volume) (all []corev1.SecretProjection) {
 	if s := v.Secret; s != nil {
 		all = append(all, corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: s.SecretName}, Items: s.Items, Optional: s.Optional})

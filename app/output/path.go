@@ -39,7 +39,6 @@ func renderPath(template string, value any) ([]byte, error) {
 	return append(text.Bytes(), '\n'), nil
 }
 
-// column is a custom column.
 type column struct {
 	header string
 	path   *jsonpath.JSONPath

@@ -28,9 +28,9 @@ type Column struct {
 	Whole bool
 }
 
-// List returns a result with a row for each item of a list. row returns what the format name
-// prints of an item, and its cells. Columns are names between bars: one that ends with + is for
-// wide tables only, and cells of one that ends with … are not cut.
+// List returns a result with a row for each item of a list. row returns the name of an item, for
+// the format name, and its cells. Columns are names between bars: a column that ends with + is for
+// wide tables only, and the cells of a column that ends with … are not cut.
 func List[T any](value any, list []T, columns string, row func(item T) (name string, cells []string)) Result {
 	a := Result{Value: value, Items: make([]any, len(list))}
 	for name := range strings.SplitSeq(columns, "|") {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forward is a forwarded port.
 type forward struct {
 	addr string
 	stop chan struct{}

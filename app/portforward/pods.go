@@ -91,7 +91,6 @@ func unready(pod *corev1.Pod) int {
 	return 1
 }
 
-// port returns the port of the server in a pod.
 func (t *Target) port(pod *corev1.Pod) int {
 	if t.Port != 0 {
 		return t.Port

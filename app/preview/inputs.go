@@ -46,7 +46,6 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// readManifests returns the objects of all manifests.
 func (i *Inputs) readManifests() ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {

@@ -147,7 +147,6 @@ func (o Options) merge(parts []*part) *Plan {
 	return plan
 }
 
-// add adds the plan of one publisher.
 func (o Options) add(plan *Plan, p *part) {
 	plan.add(p.name, p.zones, p.notices.list, p.err)
 	if o.Verbose {

@@ -78,7 +78,6 @@ func setIfMissing(obj *unstructured.Unstructured, value any, path ...string) {
 	_ = unstructured.SetNestedField(obj.Object, value, path...)
 }
 
-// hasUnknownAddress reports whether a record set has an unknown target.
 func hasUnknownAddress(r *dns.RecordSet) bool {
 	return r != nil && slices.Contains(r.Targets, unknownAddress)
 }

@@ -172,7 +172,6 @@ func compareProblems(a, b Problem) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason), slices.CompareFunc(a.Objects, b.Objects, byObject))
 }
 
-// objectsAbout returns the objects of all notices about a name.
 func objectsAbout(notices []publisher.Notice, name string) []Object {
 	var objects []dns.Object
 	for _, n := range notices {

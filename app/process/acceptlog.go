@@ -21,7 +21,6 @@ type acceptLog struct {
 	lines rate.Sometimes
 }
 
-// logAccept returns a listener that logs its errors.
 func logAccept(l net.Listener, log *slog.Logger) net.Listener {
 	return &acceptLog{Listener: l, log: log, lines: rate.Sometimes{First: 1, Interval: acceptLogInterval}}
 }

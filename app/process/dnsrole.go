@@ -108,7 +108,6 @@ func (r *dnsRole) connect(in roleInput, clients *connections) (corev1client.Conf
 	return store.CoreV1(), nil
 }
 
-// open opens a publisher.
 func (r *dnsRole) open(ctx context.Context, p *configure.Options, input configure.Input) error {
 	input.Notify = r.notify(p)
 	opened, err := p.Open(ctx, input)
@@ -123,7 +122,6 @@ func (r *dnsRole) open(ctx context.Context, p *configure.Options, input configur
 	return nil
 }
 
-// openSender creates the sender of Events.
 func openSender(in roleInput, clients *connections) (*events.Sender, error) {
 	client, err := clients.client(in.REST, clientConfig{timeout: requestTimeout})
 	if err != nil {
@@ -149,7 +147,6 @@ func thisPod() dns.Object {
 	return dns.Object{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name}
 }
 
-// tables returns the tables of all sources.
 func (r *dnsRole) tables() (all []kube.AnyTable) {
 	for _, o := range r.opened {
 		all = append(all, o.Tables...)
@@ -296,7 +293,6 @@ func (r *dnsRole) upToDate(ctx context.Context) {
 	}
 }
 
-// publish publishes for one term.
 func (r *dnsRole) publish(ctx context.Context) error {
 	r.upToDate(ctx)
 	group, ctx := errgroup.WithContext(ctx)

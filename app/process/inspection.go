@@ -135,7 +135,6 @@ func settingsJSON(c settings.Config) (json.RawMessage, error) {
 	return converted, nil
 }
 
-// roleProblems returns the problems of roles as a whole.
 func roleProblems(roles []role) (all []inspect.Problem) {
 	for _, r := range roles {
 		if r.Problems != nil {

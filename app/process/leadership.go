@@ -103,7 +103,6 @@ func (l *leadership) trouble() (sentence string, since time.Time) {
 	return fmt.Sprintf("requests for the Lease %s have failed for %v: %v", l.lease, time.Since(since).Round(time.Second), err), since
 }
 
-// problems returns the problems of the election.
 func (l *leadership) problems() []inspect.Problem {
 	sentence, since := l.trouble()
 	if sentence == "" {

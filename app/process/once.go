@@ -65,7 +65,6 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	return plans, errors.Join(err, sending.Wait())
 }
 
-// identifyWithin is identifyOnce with a time limit.
 func (r *dnsRole) identifyWithin(ctx context.Context, limit publisher.TimeLimit) error {
 	ctx, cancel := context.WithDeadline(ctx, limit.End())
 	defer cancel()

@@ -109,7 +109,6 @@ func why(resource string, state kube.State, reason kube.Reason, detail string) s
 // maxDetail limits the API server's message in a line of /ready, in bytes.
 const maxDetail = 400
 
-// readinessOfRoles returns the readiness of the roles themselves.
 func readinessOfRoles(roles []role) (ready bool, details []string) {
 	ready = true
 	for _, r := range roles {

@@ -11,7 +11,6 @@ import (
 	"github.com/signpostd/signpost/controllers"
 )
 
-// writerConfig has the settings of a writer.
 type writerConfig struct {
 	// set lacks clients, metrics and log, which the writer adds.
 	set    controllers.Config

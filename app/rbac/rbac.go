@@ -35,7 +35,6 @@ type Rule struct {
 // group is the API group of roles.
 const group = "rbac.authorization.k8s.io"
 
-// kind returns Role or ClusterRole.
 func (r Role) kind() string {
 	if r.Namespace == "" {
 		return "ClusterRole"

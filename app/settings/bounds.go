@@ -14,7 +14,6 @@ type bounds struct{ least, most int }
 // atLeast returns bounds without a greatest value.
 func atLeast(least int) *bounds { return &bounds{least, math.MaxInt} }
 
-// between returns bounds.
 func between(least, most int) *bounds { return &bounds{least, most} }
 
 // String returns the condition on a value.

@@ -67,7 +67,6 @@ func everyHost(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// roleLease is the Lease of a role.
 type roleLease struct{ section, namespace, name string }
 
 // leases returns the Leases of the roles that write.

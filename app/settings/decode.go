@@ -42,9 +42,9 @@ type References struct {
 }
 
 // Decode parses a config file. Its error has a line for each fault, with the name of the file, the
-// line, the field and the reason. If the file is that of another process, such as that of a pod, of
-// has the references of that process, so that the file reveals nothing of this machine to the servers
-// that it names.
+// line, the field and the reason. For the file of another process, such as that of a pod, of must
+// resolve the references of that process: those of this machine could reveal its variables and files
+// to the servers that the file names.
 func Decode(name string, text []byte, of References) (Config, error) {
 	return decode(name, text, nil, of)
 }

@@ -2,10 +2,10 @@
 // the config file and a row of the reference pages, so that, for example, `signpost destination`
 // and `signpost run` can't diverge.
 //
-// Each role has a type with its settings, defaults and checks: [Destination], [Controllers] and
-// [DNS]. [Process] has the common settings, and [Leader] those of leader election. A [Config] has
-// all of them. Commands declare flags for it ([AddFlags], [CheckFlags], [DNSFlags]) or read it from
-// a file ([Decode]), and package process runs it. A [UsageError] is an error of the user.
+// Each role has a type with its settings, defaults and checks: [Destination], [Controllers], [DNS]
+// and [XDS]. [Process] has the common settings, and [Leader] those of leader election. A [Config]
+// has all of them. Commands declare flags for it ([AddFlags], [CheckFlags], [DNSFlags]) or read it
+// from a file ([Decode]), and package process runs it. A [UsageError] is an error of the user.
 //
 // # Concurrency
 //

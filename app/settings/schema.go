@@ -112,7 +112,6 @@ func valueSchema(s Setting) object {
 	}
 }
 
-// publisherSchema returns the schema of a publisher.
 func publisherSchema() object {
 	o := configure.NewForFile()
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)

@@ -170,7 +170,6 @@ func (v jsonValue) decode(n *yaml.Node) error {
 	return v.Set(string(text))
 }
 
-// describeNode describes a node for an error.
 func describeNode(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -119,7 +119,6 @@ func (c *client) clusterOf(source *bundle.Source, found *portforward.Found) erro
 	return err
 }
 
-// secretFlags returns the names of all secret flags.
 func secretFlags() []string {
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
 	configure.New().Flags(flags)

@@ -155,7 +155,6 @@ func hideProcessFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// newCheckDNS returns the command that checks the dns role.
 func newCheckDNS(s streams) *cobra.Command {
 	c, own := newCheck(s), settings.NewDNSFlags()
 	cmd := &cobra.Command{
@@ -187,7 +186,6 @@ func newCheckDNS(s streams) *cobra.Command {
 	return cmd
 }
 
-// run checks a config.
 func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	return c.report(ctx, c.input(config))
 }

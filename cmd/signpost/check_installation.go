@@ -64,7 +64,6 @@ func (c *checkCommand) readManifests() (installation.Installation, error) {
 	return found, nil
 }
 
-// find returns the installation of the cluster.
 func (c *checkCommand) find(ctx context.Context) (installation.Installation, error) {
 	const advice = "find the installation to check: %w; or name a config file with --config, or manifests with -f"
 	cfg, err := c.kube.OwnConfig("check")

@@ -31,7 +31,6 @@ const (
 
 type completer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
 
-// complete offers values for a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	completeBy(cmd, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return beginning(begun, slices.Clone(values)), cobra.ShellCompDirectiveNoFileComp

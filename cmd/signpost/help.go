@@ -54,7 +54,6 @@ func width(w io.Writer) int {
 	return max(columns, minWidth)
 }
 
-// usage writes the usage of a command.
 func usage(cmd *cobra.Command) error {
 	var text strings.Builder
 	text.WriteString("Usage:\n")

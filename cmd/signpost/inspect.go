@@ -265,7 +265,6 @@ name, say which one with --publisher.`,
 	return cmd
 }
 
-// checkObject checks the value of --object.
 func checkObject(text string) error {
 	parts := strings.Split(text, "/")
 	if text != "" && (len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "")) {
@@ -274,7 +273,6 @@ func checkObject(text string) error {
 	return nil
 }
 
-// checkStates checks the values of --state.
 func checkStates(names []string) error {
 	for _, name := range names {
 		if slices.Contains(inspect.RecordStates(), name) {

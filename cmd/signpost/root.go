@@ -145,7 +145,6 @@ func alias(flags *pflag.FlagSet, one, other string) {
 	flags.AddFlag(&same)
 }
 
-// commandNames returns the names of the subcommands of a command.
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -87,7 +87,6 @@ func runConfig(ctx context.Context, file string, override func(*settings.Process
 	return process.Run(ctx, c, s.err)
 }
 
-// readConfig reads a config file.
 func readConfig(file string) (settings.Config, error) {
 	return readReferring(file, settings.References{})
 }

@@ -166,7 +166,7 @@ func (a *aliases) restore(e *discoveryv1.EndpointSlice) {
 	e.Ports = set.ports
 }
 
-// problem returns what is to be reported of the pods that were left out; empty for none.
+// problem returns the message about the pods that were left out; empty if there are none.
 func (a *aliases) problem() string {
 	if a == nil || a.omitted == 0 {
 		return ""

@@ -128,7 +128,6 @@ func (n *nodes) get(name string, now time.Time) *watched.Node {
 // creation.
 func complete(n *watched.Node) bool { return n.Zone != "" && n.Ready && n.MilliCPU > 0 }
 
-// node returns a Node, or nil.
 func (n *nodes) node(name string) *watched.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()

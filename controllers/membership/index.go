@@ -235,7 +235,6 @@ func (x *Index[W]) namespace(name string) *namespace[W] {
 	return ns
 }
 
-// removeIfEmpty removes a namespace that is empty.
 func (x *Index[W]) removeIfEmpty(name string) {
 	if ns := x.namespaces[name]; len(ns.services) == 0 && len(ns.workloads) == 0 {
 		delete(x.namespaces, name)

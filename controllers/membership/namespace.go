@@ -126,7 +126,6 @@ func (ns *namespace[W]) removeGroup(g *group[W]) {
 	}
 }
 
-// selected returns the groups that a Service selects.
 func (ns *namespace[W]) selected(s *service[W]) iter.Seq[*group[W]] {
 	return func(yield func(*group[W]) bool) {
 		for g := range ns.byLabel[ns.pivot(s.selector)].all() {
@@ -204,7 +203,6 @@ func (ns *namespace[W]) find(g *group[W]) (names []string) {
 	return names
 }
 
-// add adds a workload and returns its position.
 func (g *group[W]) add(value W) position[W] {
 	g.workloads = append(g.workloads, value)
 	return position[W]{group: g, index: len(g.workloads) - 1}

@@ -122,7 +122,6 @@ func (s set[T]) all() iter.Seq[*T] {
 	}
 }
 
-// add adds a value to the set of a label.
 func add[T any](sets map[objectmeta.Label]set[T], label objectmeta.Label, value *T) {
 	s := sets[label]
 	s.add(value)

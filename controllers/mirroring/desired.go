@@ -76,7 +76,7 @@ type desired struct {
 	firstInvalid string
 	// overLimit is the number of addresses beyond the maximum.
 	overLimit int
-	// overTotal is the number of addresses beyond [maxEndpoints], and overSlices of those that
+	// overTotal is the number of addresses beyond [maxEndpoints]. overSlices is the number of addresses that
 	// would need more than maxSlices slices.
 	overTotal, overSlices int
 }
@@ -173,7 +173,6 @@ func (d *desired) group(set portSet, family discoveryv1.AddressType) *group {
 	return g
 }
 
-// endpointOf returns the endpoint of an address.
 func endpointOf(a *corev1.EndpointAddress, ip netip.Addr, ready bool) discoveryv1.Endpoint {
 	e := discoveryv1.Endpoint{
 		Addresses:  []string{ip.String()},

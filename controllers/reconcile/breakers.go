@@ -75,7 +75,6 @@ type verdict struct {
 	closed []closedBreaker
 }
 
-// closedBreaker is a breaker that has closed.
 type closedBreaker struct {
 	scope  string
 	outage outage
@@ -84,7 +83,6 @@ type closedBreaker struct {
 // clusterScope is the scope of the breaker of all Services.
 const clusterScope = "all"
 
-// scopeLabel returns the scope of the breaker of a namespace.
 func scopeLabel(key Key) string { return "namespace " + key.Namespace }
 
 // end records the end of a Service's sync. The error is nil if it succeeded.

@@ -39,7 +39,6 @@ func (f *failureLog) opened(scope string, err error) {
 	f.log.Log(context.Background(), level, "Writes fail; one Service at a time is retried until a write succeeds", "scope", scope, "err", err)
 }
 
-// closed logs that a breaker has closed.
 func (f *failureLog) closed(scope string, p outage) {
 	level := slog.LevelDebug
 	if f.logged[scope] {

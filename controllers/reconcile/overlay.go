@@ -184,8 +184,8 @@ func (o *Overlay[T]) Find(service Key, name string, stored func() (T, bool)) (T,
 	return object, found
 }
 
-// over returns the object of a name after a write that the table has not caught up with: the written one, the
-// one of the table if it is newer or another one than was deleted, or false for none.
+// over returns the object of a name after a write that the table has not caught up with: the written object,
+// or the table's object if it is newer or was created after the deletion. It returns false if there is none.
 func (w *write[T]) over(stored T, found bool) (T, bool) {
 	switch {
 	case w.deletedUID != "":

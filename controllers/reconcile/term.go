@@ -28,7 +28,6 @@ const (
 	persistent = 15
 )
 
-// term is one term of a loop.
 type term struct {
 	o      *Options
 	panics *panics.Reporter

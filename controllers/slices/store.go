@@ -385,7 +385,7 @@ func (s *Store) arrived(old, current *watched.Slice) {
 		}
 	}
 	if !ok || !s.manages(current) {
-		s.overlay.Gone(key, current) // or it would stay hidden when it is given back
+		s.overlay.Gone(key, current) // otherwise the slice would stay hidden if its label is restored
 		return
 	}
 	what := s.overlay.Arrived(key, current).Lacking(func() bool { return old != nil && lacks(current.Object(), old.Object()) })

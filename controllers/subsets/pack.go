@@ -110,7 +110,6 @@ func (p *packer) members(list []corev1.EndpointSubset) []member {
 	return members
 }
 
-// appendMembers appends the addresses of a subset, as members of a class.
 func appendMembers(members []member, s *corev1.EndpointSubset, class int) []member {
 	for i := range s.Addresses {
 		members = append(members, member{&s.Addresses[i], class, len(members), true})
@@ -121,7 +120,6 @@ func appendMembers(members []member, s *corev1.EndpointSubset, class int) []memb
 	return members
 }
 
-// appendTo appends the address to a subset.
 func (m member) appendTo(s *corev1.EndpointSubset) {
 	if m.ready {
 		s.Addresses = append(s.Addresses, *m.address)

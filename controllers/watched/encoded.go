@@ -144,7 +144,6 @@ func readTime(message []byte) (time.Time, error) {
 	return time.Unix(seconds, 0), r.Err()
 }
 
-// encodedMetadata are the metadata fields that are read.
 var encodedMetadata = wire.Fields{
 	Bytes: 1<<wire.MetadataNamespace | 1<<wire.MetadataName | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion |
 		1<<wire.MetadataDeletionTimestamp | 1<<wire.MetadataLabels,

@@ -61,8 +61,8 @@ func (l *PortLookup) Lacks(byName int) bool {
 	return byName == 0 && len(l.sought) > 0 && len(l.sought) == len(l.ports)
 }
 
-// In returns the ports of the Service in a workload with these lists of ports, by their index, how
-// many of them were looked for and found, and a key that is equal for workloads with the same
+// In looks for the ports of the Service in a workload with these lists of ports. It returns the ports by
+// their index in the Service, the number of found ports, and a key that is equal for workloads with the same
 // ports. The list and the key are valid until the next call.
 func (l *PortLookup) In(lists ...[]ContainerPort) (found []FoundPort, n int, key []byte) {
 	if len(l.sought) == 0 {

@@ -30,7 +30,6 @@ const (
 // digestBytes is the size of a stored digest.
 const digestBytes = 16
 
-// stateVersion is the version of the format of a state.
 const stateVersion = 1
 
 // state is the stored form of a book.
@@ -240,7 +239,7 @@ func decode(text []byte, now time.Time, window time.Duration) (state, error) {
 		return s, fmt.Errorf("read the state of budgets: %w: delete it if it was edited", err)
 	}
 	if s.Version != stateVersion {
-		return state{}, fmt.Errorf("read the state of budgets: it has the version %d instead of %d: it is left out of account", s.Version, stateVersion)
+		return state{}, fmt.Errorf("read the state of budgets: it has the version %d instead of %d: it is ignored", s.Version, stateVersion)
 	}
 	s.cut()
 	for i := range s.Zones {
@@ -277,7 +276,6 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 	}
 }
 
-// restore adds a stored state to the book.
 func (b *Book) restore(s state) {
 	for _, z := range s.Zones {
 		l := b.Ledger(dns.Zone{ID: z.ID, Name: z.Name})

@@ -111,7 +111,6 @@ func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func
 	}
 }
 
-// crdNamespace returns the namespace of the DNSRecords.
 func (r Registry) crdNamespace() string { return cmp.Or(r.CRDNamespace, processNamespace()) }
 
 // processNamespace returns the namespace of this process, or "" outside of a cluster.

@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
-// Rivals reports whether two publishers of one process would treat each other's records as their
-// own and delete them: they have the same owner ID, and neither filters nor settings of the provider exclude a
-// common zone. A registry outside of the zones has one entry for a name, so with it they would have to have other
-// names. shared says what they would share.
+// Rivals reports whether two publishers of one process would treat each other's records as their own and delete
+// them. They have the same owner ID, and
+//
+//   - the registry is the same, outside of the zones and has one entry for a name that both may manage, or
+//   - no filter and no setting of the provider excludes that they write to the same zone.
+//
+// shared names what the two share.
 func Rivals(a, b *Options) (shared string, rivals bool) {
 	switch {
 	case a.DryRun || b.DryRun, a.RegistryKind() == registryNone, a.RegistryKind() != b.RegistryKind(), a.Registry.OwnerID != b.Registry.OwnerID:
@@ -38,7 +41,7 @@ func sameTable(a, b Registry) bool {
 	return a.DynamoTable == b.DynamoTable && (x == y || x == "" || y == "")
 }
 
-// usualName returns the usual one of the names of a provider.
+// usualName returns the first of the names that a provider has for --provider.
 func (o *Options) usualName(name string) string { return o.providerPlugin(name).Names[0] }
 
 // disjoint reports whether two lists of suffixes have nothing in common. An empty list admits

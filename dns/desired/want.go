@@ -16,9 +16,9 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 	return plan.Sets(s.Candidates(name, nil))
 }
 
-// Candidates returns the record sets of Want with the positions of their sources. rank says which
-// object has what it asks for, the least first: among merged or equal record sets, that one gives
-// the label, the TTL and the properties (plan.Rank). Nil gives all objects the same rank.
+// Candidates returns the record sets of Want with the positions of their sources. Among merged or equal
+// record sets, the one with the lowest rank gives the label, the TTL and the properties (plan.Rank). With a
+// nil rank, all are equal.
 func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []plan.Candidate {
 	name = dns.Canonical(name)
 	entry := s.names[name]

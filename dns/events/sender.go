@@ -79,7 +79,7 @@ type Sender struct {
 	// countForbidden is true once the right to count Events was found missing. turn guards it too.
 	countForbidden bool
 
-	// lastSent has the time of the last Event about each problem, by key.
+	// mu guards lastSent: the time of the last Event about each problem, by key.
 	mu       sync.Mutex
 	lastSent *lru.Cache
 }
@@ -236,7 +236,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 		s.forbid(e.Namespace, err)
 		return
 	}
-	s.config.Log.Warn("Can't send an Event", "namespace", e.Namespace, "object", e.Regarding.Name, "reason", e.Reason, "err", err)
+	s.config.Log.Warn("Can't send an Event", "kind", e.Regarding.Kind, "namespace", e.Namespace, "name", e.Regarding.Name, "reason", e.Reason, "err", err)
 }
 
 // forbid stops Events in a namespace. The first namespace is logged.

@@ -147,7 +147,7 @@ func (b *batch) objection(c dns.Change) string {
 	case m.labels == nil:
 		return "it has no owner, so this program didn't create it"
 	default:
-		return fmt.Sprintf("it belongs to owner %q%s", m.labels[dns.LabelOwner], b.which(m.labels))
+		return fmt.Sprintf("it belongs to owner %q%s", m.labels[dns.LabelOwner], b.otherInstance(m.labels))
 	}
 }
 
@@ -160,7 +160,7 @@ func (b *batch) creation(r *dns.RecordSet) string {
 	ownershipName := b.names.ownershipRecordName(name, r.Type)
 	if m := b.read(b.zone, ownershipName, r.SetIdentifier); m.labels != nil && m.own == 0 {
 		return fmt.Sprintf("owner %q%s has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
-			m.labels[dns.LabelOwner], b.which(m.labels), ownershipName)
+			m.labels[dns.LabelOwner], b.otherInstance(m.labels), ownershipName)
 	}
 	for _, other := range b.zone(ownershipName) {
 		if other.Type == dns.TypeCNAME && !b.removes(other.Key()) {

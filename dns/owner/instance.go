@@ -24,8 +24,9 @@ func (t *TXT) signed(labels, there map[string]string) map[string]string {
 	return labels
 }
 
-// which returns the instance of a text if it isn't ours.
-func (t *TXT) which(labels map[string]string) string {
+// otherInstance returns the instance in an ownership text, for messages; "" if it is ours or
+// unknown.
+func (t *TXT) otherInstance(labels map[string]string) string {
 	if instance := dns.OtherInstance(labels, t.instance); instance != "" {
 		return fmt.Sprintf(" (instance %q)", instance)
 	}

@@ -57,14 +57,14 @@ func newNames(prefix, suffix, wildcard string) (*names, error) {
 		return nil, fmt.Errorf("--txt-prefix %q, --txt-suffix %q or --txt-wildcard-replacement %q: use ASCII characters without spaces", prefix, suffix, wildcard)
 	}
 	n.templated = strings.Contains(n.prefix+n.suffix, typeToken)
-	n.untyped = n.fill("")
+	n.untyped = n.patternOf("")
 	n.current, n.typed = map[string]pattern{}, map[string]pattern{}
 	for _, t := range typeWords {
 		p := n.untyped
 		p.lead += t.word + "-"
 		if n.templated {
 			n.typed[t.recordType] = p
-			p = n.fill(t.word)
+			p = n.patternOf(t.word)
 		}
 		n.current[t.recordType] = p
 	}
@@ -74,8 +74,8 @@ func newNames(prefix, suffix, wildcard string) (*names, error) {
 	return n, nil
 }
 
-// fill returns the pattern with a word in place of the type.
-func (n *names) fill(word string) pattern {
+// patternOf returns the pattern with a word in place of the type.
+func (n *names) patternOf(word string) pattern {
 	return pattern{
 		lead:  strings.ReplaceAll(n.prefix, typeToken, word),
 		trail: strings.ReplaceAll(n.suffix, typeToken, word),
@@ -135,7 +135,7 @@ func labelsEnd(name string, n int) int {
 func (n *names) ownershipRecordName(name, recordType string) string {
 	p, known := n.current[recordType]
 	if !known {
-		if p = n.fill(strings.ToLower(recordType)); !n.templated {
+		if p = n.patternOf(strings.ToLower(recordType)); !n.templated {
 			p.lead += strings.ToLower(recordType) + "-"
 		}
 	}

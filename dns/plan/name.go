@@ -145,7 +145,6 @@ func (n *name) contested(w *dns.RecordSet) bool {
 	return slices.ContainsFunc(n.wanted, func(o Candidate) bool { return sameKey(o.Set, w) && resource(o.Set) != resource(w) })
 }
 
-// asks reports whether an object asks for a record set of the name.
 func (n *name) asks(object string) bool {
 	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return n.eligible(w.Set) && resource(w.Set) == object })
 }

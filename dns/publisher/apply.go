@@ -183,7 +183,7 @@ func (p *part) take(outcomes []error, errs map[string]error) {
 	}
 }
 
-// requireReadOf has the zones read again that have changes of a name.
+// requireReadOf makes the zones of the batch that have changes of a name be read again.
 func (b *batch) requireReadOf(name string) {
 	for _, part := range b.parts {
 		if slices.Contains(part.names, name) {
@@ -221,7 +221,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	switch {
 	case b.err == nil:
 		p.throttles = 0
-		z.acquit()
+		z.clearSuspects()
 		p.operationSucceeded(&z.writing, "apply changes in zone "+z.Name)
 		if z.limit > 0 {
 			if z.limit *= 2; z.limit >= defaultBatch {
@@ -332,7 +332,8 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 			p.pauseCalls(err)
 			z.names.retry(n)
 		case provider.IsAny(err, provider.ErrNotTried, provider.ErrUnread):
-			// The name isn't to blame. As a failed one it would be sent alone, and would wait for that.
+			// The change of this name wasn't tried, so the error doesn't count as a failure of the name. A
+			// failed name would be sent alone and later.
 			z.names.retry(n)
 		case errors.As(err, &notStored) && errors.Is(err, budget.ErrNoStore):
 			// The budget decides again, now without its store.
@@ -358,8 +359,9 @@ func (p *Publisher) splitFailed(z *zone, b *batch) (remaining []group) {
 	return remaining
 }
 
-// reportMade reports the changes of a name that were made although others failed, which other objects may
-// want, and returns the others. If all were made, and only the ownership record wasn't, it reports none.
+// reportMade reports the changes of a name that were made although others failed, because other objects
+// may want them. It returns the other changes. If all were made, and only the ownership record failed, it
+// reports none and returns all.
 func (p *Publisher) reportMade(z *zone, g group, made map[dns.Key]struct{}) (left group) {
 	done, left := group{name: g.name}, group{name: g.name, orphans: g.orphans}
 	for _, c := range g.changes {

@@ -316,7 +316,7 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		return
 	}
 	message := fmt.Sprintf("the plan %s of zone %s was approved: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
-	p.Log.Warn("Approved", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
+	p.Log.Warn("Approved a plan", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
 	p.Notify(Notice{Action: ActionApproved, Reason: ReasonApproved, Message: message})
 	snapshot, stored := p.budgets.book.Snapshot(now), !p.DryRun && !p.budgets.refused
 	p.startInTerm(storeTimeout, func(ctx context.Context) func() {
@@ -340,7 +340,7 @@ func (p *Publisher) reportUnknown(z *zone) {
 		return
 	}
 	a.unknownReported = true
-	p.Log.Warn("Earlier deletions are unknown after this start; deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
+	p.Log.Warn("Earlier deletions are unknown after this start; deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "reason", p.unknownCause())
 }
 
 // unknownCause says why earlier deletions are unknown.

@@ -28,7 +28,6 @@ func (p *Publisher) rememberApplied(z *zone, c dns.Change, before []*dns.RecordS
 	p.remember(z, c, "")
 }
 
-// rememberFailed adds a change that failed to the history.
 func (p *Publisher) rememberFailed(z *zone, c dns.Change, reason string) {
 	if p.History != nil && !changesOwnership(c) {
 		p.remember(z, c, reason)

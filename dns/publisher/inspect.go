@@ -60,8 +60,8 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 	return RowPage{Rows: rows, Total: w.total}, err
 }
 
-// findRows walks all names, and returns the window that begins at an offset. If the previous window is
-// known, which ends there, the new one has the rows behind its last one.
+// findRows walks all names, and returns the window that begins at an offset. If a previous window ends
+// there, the new window starts with the first row after its last row.
 func (p *Publisher) findRows(ctx context.Context, f RowFilter, previous *window, offset, limit int) (*window, error) {
 	w := &window{filter: f, made: time.Now()}
 	skipped := offset
@@ -422,7 +422,6 @@ func (s *selection) trim() {
 	s.hits = s.hits[:min(len(s.hits), s.limit)]
 }
 
-// from returns the matches from an offset on.
 func (s *selection) from(offset int) []match {
 	s.trim()
 	return s.hits[min(offset, len(s.hits)):]

@@ -49,7 +49,7 @@ func (p *Publisher) rowsAt(at nameInZone) []Row {
 	return slices.Clone(remembered(&p.memo.rows, at, func() []Row { return p.makeRows(at) }))
 }
 
-// remembered returns what is kept of a name, or makes it.
+// remembered returns the kept result for a name, and computes a missing one.
 func remembered[V any](kept *map[nameInZone]V, at nameInZone, made func() V) V {
 	if v, known := (*kept)[at]; known {
 		return v

@@ -156,7 +156,6 @@ func (s *names) count(in ...phase) int {
 	return sum
 }
 
-// sorted returns the names in a phase, by name.
 func (s *names) sorted(in phase) []*nameState {
 	list := slices.Clone(s.in[in].names)
 	slices.SortFunc(list, func(a, b *nameState) int { return strings.Compare(a.name, b.name) })
@@ -449,9 +448,9 @@ func (s *names) vanish(name string, sets []*dns.RecordSet) {
 	}
 }
 
-// disown handles a listing that shows the record sets in there: the deletions of ownership records
-// that must be made first. The attempts that the listing shows are decided, and so are those that it
-// is the second one not to show.
+// disown handles a listing of the zone. there are the listed record sets of the name, and removals the
+// deletions of ownership records that must be made first. An attempt is decided when a listing shows
+// its record set, or when two listings don't.
 func (s *names) disown(n *nameState, there []*dns.RecordSet, removals []dns.Change) {
 	n.addUnseen(n.attempts)
 	n.unlisted = slices.DeleteFunc(n.attempts, func(a *dns.RecordSet) bool {

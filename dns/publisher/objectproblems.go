@@ -69,7 +69,6 @@ func (p *Publisher) ObjectProblems() []ObjectProblem {
 	return all
 }
 
-// list returns all problems, in the order of the objects.
 func (o *objectProblems) list() []ObjectProblem {
 	o.mu.Lock()
 	defer o.mu.Unlock()

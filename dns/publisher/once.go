@@ -75,8 +75,8 @@ func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit Tim
 	return p.once.result, errors.Join(append(p.once.errs, ctx.Err())...)
 }
 
-// settling returns a channel that is closed when no further source will be read. It is nil in a
-// loop that doesn't end, and once that is known.
+// settling returns a channel that is closed when no further source will be read. It is nil if the
+// loop runs forever, and after the channel was closed.
 func (o *onceState) settling() <-chan struct{} {
 	if o == nil || channel.IsClosed(o.settled) {
 		return nil

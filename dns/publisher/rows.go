@@ -206,7 +206,6 @@ func (p *Publisher) satisfied(z *zone, both pair) bool {
 		p.Rules.Owns(both.current) && p.Rules.Policy != plan.CreateOnly
 }
 
-// judgeUnzoned is judge for an unzoned name.
 func (p *Publisher) judgeUnzoned(name string, row *Row) {
 	if message, known := p.unzoned[name]; known && p.zones != nil {
 		row.State, row.Message = RowNoZone, message

@@ -10,13 +10,13 @@ const (
 	// maxLoneFailures is how many names may fail alone and without a reason, in a row. Up to that number
 	// each name counts as the cause of its failure, so that other names needn't wait.
 	maxLoneFailures = 3
-	// maxSuspectNamespaces is in how many namespaces these names may be, before the provider counts as
-	// the cause. With fewer, other namespaces needn't wait.
+	// maxSuspectNamespaces is the largest number of namespaces of these names for which only these
+	// namespaces wait. With more, the provider counts as the cause, and all namespaces wait.
 	maxSuspectNamespaces = 2
 )
 
-// suspect notes that a name failed alone. It reports whether writing has to pause, because too many
-// names have. A name counts once, because it fails again each time that it is tried.
+// suspect notes that a name failed alone. It reports whether writing has to pause, because too many names
+// have failed alone. A name counts once, because a refused name fails each time that it is tried.
 func (z *zone) suspect(name string) (pause bool) {
 	z.suspects[name] = z.names.all[name].namespace
 	if len(z.suspects) <= maxLoneFailures {
@@ -32,8 +32,8 @@ func (z *zone) suspect(name string) (pause bool) {
 	return true
 }
 
-// acquit forgets the suspects after a success.
-func (z *zone) acquit() { z.suspects, z.pausedFor = suspects{}, nil }
+// clearSuspects forgets the suspects after a success.
+func (z *zone) clearSuspects() { z.suspects, z.pausedFor = suspects{}, nil }
 
 // planAt returns when names may be planned: not while writing pauses for all.
 func (z *zone) planAt() time.Time {

@@ -139,10 +139,13 @@ func (p *Publisher) transferTime(z *zone, name string) time.Time {
 	return time.Time{}
 }
 
-// dependencyOf returns the name that a name belongs to, if a namespace has that one. A name whose
-// records say something about another one, such as that of an ACME challenge, belongs to that one,
-// and the name of an ownership record to that of its record set. Two names with a common ownership
-// record belong together.
+// dependencyOf returns the name that decides which namespace may have a given name, with that
+// namespace; "" if there is none:
+//
+//   - for a name whose records say something about another name, such as that of an ACME challenge,
+//     the other name,
+//   - for the name of an ownership record, the name of its record set,
+//   - for one of two names with the same ownership records, the other.
 func (p *Publisher) dependencyOf(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if txt := p.txt(); txt != nil && p.blocksOwnership(name) {

@@ -69,7 +69,6 @@ func text(of any) (any, bool) {
 	}
 }
 
-// methodFunctions are the functions of a template from [withMethods].
 var methodFunctions = template.FuncMap{
 	methodFunction: func(of any, name string) (any, error) {
 		if value, ok := key(of, name); ok {

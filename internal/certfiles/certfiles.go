@@ -52,7 +52,6 @@ func (f Files) Server(log *slog.Logger) (*tls.Config, error) {
 	return follow, nil
 }
 
-// read returns the configuration in the files.
 func (f Files) read() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
@@ -79,7 +78,6 @@ type version [3]struct {
 	modified time.Time
 }
 
-// stamp returns the version of the files.
 func (f Files) stamp() (v version, err error) {
 	for i, path := range []string{f.Cert, f.Key, f.ClientCA} {
 		if path == "" {

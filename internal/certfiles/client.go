@@ -43,7 +43,6 @@ func (f ClientFiles) AddTo(config *tls.Config, settings ClientFiles) error {
 	return nil
 }
 
-// clientPair is the certificate of a client.
 type clientPair struct {
 	files ClientFiles
 

@@ -1,5 +1,5 @@
 // Package channel has helpers for channels that are only ever closed, such as the channel of a snapshot that
-// becomes stale. Packages destination, kube/linked, dns/publisher and app/process use it.
+// becomes stale. Streams, linked clusters, publishers and roles use it.
 //
 // # Concurrency
 //

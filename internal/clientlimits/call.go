@@ -113,7 +113,6 @@ func (e *endedCalls) forget(c *Call) {
 	delete(e.calls, c)
 }
 
-// close ends all calls.
 func (e *endedCalls) close() {
 	e.mu.Lock()
 	e.closed = true

@@ -78,7 +78,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		l.connections.refused(reason)
 		l.connections.refusedLines.Do(func() {
-			l.connections.log.Warn("Refusing connections, because there are too many", "limit", string(reason), "from", conn.RemoteAddr().String(), "server", l.Addr().String())
+			l.connections.log.Warn("Refusing connections, because there are too many", "limit", string(reason), "client", conn.RemoteAddr().String(), "server", l.Addr().String())
 		})
 		reset(conn)
 	}

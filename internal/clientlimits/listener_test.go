@@ -114,7 +114,7 @@ func TestListenerLimitsConnections(t *testing.T) {
 	if got := refused[RefusedConnection]; got != 2 || all.total != 2 {
 		t.Errorf("%d connections are counted as refused and %d as open, want 2 each", got, all.total)
 	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "limit=connections from=127.0.0.1:") {
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "limit=connections client=127.0.0.1:") {
 		t.Errorf("the log: %s", text)
 	}
 	_ = second.Close()

@@ -97,10 +97,11 @@ type Blocked struct {
 	Bytes int
 }
 
-// LimitUnread closes connections whose clients don't read, until the context ends: of a client
-// whose connections hold more than MaxResponseBytesPerClient, and of all clients together ten times
-// as much, those that hold most. A call can't be ended without its connection, because gRPC would
-// keep its messages until the client reads them. blocked returns the blocked calls.
+// LimitUnread closes connections whose clients don't read, until the context ends. It closes the connections
+// that hold most memory: those of a client that holds more than MaxResponseBytesPerClient, and those of the
+// greatest clients while all clients together hold more than ten times as much. A call can't be ended without
+// its connection, because gRPC would keep its messages until the client reads them. blocked returns the
+// blocked calls.
 func (cs *Connections) LimitUnread(ctx context.Context, blocked func(now time.Time) []Blocked) {
 	ticker := time.Tick(unreadInterval)
 	for {
@@ -241,7 +242,7 @@ func (cs *Connections) cut(h *holder, why Refusal) {
 	cs.refused(why)
 	cs.cutLines.Do(func() {
 		cs.log.Warn("Closed a connection, because its client does not read the responses of its calls, and they need too much memory",
-			"limit", string(why), "from", h.connection.RemoteAddr().String(), "bytes", h.bytes)
+			"limit", string(why), "client", h.connection.RemoteAddr().String(), "bytes", h.bytes)
 	})
 	reset(h.connection)
 }

@@ -1,6 +1,6 @@
 // Package eventlog logs each Event that is sent to the API server, at debug level. Users see Events beside
-// the object; the log line is for operators, and is kept longer than an Event. Senders of Events call [Sent]:
-// the controllers, the destination role for linked clusters, and the dns role for records.
+// the object; the log line is for operators, and is kept longer than an Event. All senders of Events call
+// [Sent]: package eventsink, the dns role for records, and a process for its own pod.
 //
 // # Concurrency
 //

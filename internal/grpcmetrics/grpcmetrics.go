@@ -1,6 +1,6 @@
-// Package grpcmetrics counts the calls of a gRPC server, with the metrics that Linkerd's dashboards use
-// (spec/destination.md §7.3). Package process makes one [Metrics] for its server, and calls Init when the
-// services are registered.
+// Package grpcmetrics counts the calls of gRPC servers, with the metrics that Linkerd's dashboards use
+// (spec/destination.md §7.3). Package process makes one [Metrics] for all of its servers, and calls Init
+// when the services of a server are registered.
 //
 // go-grpc-middleware has the same metrics, but looks up a counter by its labels for each message, which took
 // 14 % of the CPU time of a fan-out (docs/decisions/what-we-tried.md). Here the counters of a method are
@@ -82,7 +82,6 @@ func typeOf(method *grpc.StreamServerInfo) string {
 	}
 }
 
-// method has the metrics of one method.
 type method struct {
 	started, received, sent prometheus.Counter
 	seconds                 prometheus.Observer

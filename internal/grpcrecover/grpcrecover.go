@@ -1,5 +1,5 @@
 // Package grpcrecover ends only the call that panics, and not the gRPC server with all other calls. Package
-// process makes one [Recoverer] for its server, with the interceptors inside those that count calls.
+// process makes one [Recoverer] for all of its servers, with the interceptors inside those that count calls.
 //
 // A call that panics ends with the code Internal. The metric grpc_server_panics_total counts it, and the
 // stack is logged, rate-limited per location in the code. A panic is still a bug: alert on the metric. Tests

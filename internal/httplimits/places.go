@@ -30,12 +30,14 @@ func networkOf(host netip.Addr) netip.Prefix {
 	return network
 }
 
-// places are a number of places for connections or requests. The zero value has none. Its user locks it.
+// places are a number of places for connections or requests. The zero value has none. The user of places has a
+// lock for them.
 type places[T comparable] struct {
 	// all is the number of places, and perHost how many of them one host may have.
 	all, perHost int
-	// evict gives a place to each host that asks: if none is free for it, to replace its own oldest one or, if it
-	// has none, that of another host. Without it, such a host gets no place.
+	// evict decides if no place is free, and no host has two or more places more than the asking host. With
+	// evict, the oldest entry of the asking host is replaced or, if it has none, that of the host with the most.
+	// Without evict, the asking host gets no place.
 	evict  bool
 	taken  int
 	byHost map[netip.Addr][]T // the oldest first
@@ -45,7 +47,8 @@ func newPlaces[T comparable](all, perHost int) places[T] {
 	return places[T]{all: all, perHost: perHost, byHost: map[netip.Addr][]T{}}
 }
 
-// take gives a place to a host, or returns false. If a place was lost for it, that is the victim.
+// take gives a place to a host; ok is false if it gets none. If lost is true, the place is that of victim, which
+// the caller has to end.
 func (p *places[T]) take(host netip.Addr, of T) (victim T, lost, ok bool) {
 	own := len(p.byHost[host])
 	if own < p.perHost && p.taken < p.all {
@@ -76,8 +79,9 @@ func (p *places[T]) add(host netip.Addr, of T) {
 	p.byHost[host] = append(p.byHost[host], of)
 }
 
-// greediest returns the host with the most places, of those in the network with the most. excess
-// says how many places more than another host it has or, in another network, its network.
+// greediest returns the host with the most places, within the network that has the most. excess is how many
+// places it has more than the host other or, if the two are in different networks, its network more than that of
+// other.
 func (p *places[T]) greediest(other netip.Addr) (greedy netip.Addr, excess int) {
 	networks := map[netip.Prefix]int{}
 	for host, of := range p.byHost {

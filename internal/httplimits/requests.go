@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Limit limits the requests that a handler serves at a time. It returns a function that wraps
-// handlers, which share the limit. Others are served by refuse. If the host with the most loses a
-// request to another host, the context of that request ends, and its client is disconnected.
+// Limit returns a function that wraps handlers. Together, they serve at most atATime requests at a
+// time, and refuse serves the others. If a host with few requests takes the place of the host with the
+// most, the context of that host's oldest request ends, and its client is disconnected.
 func Limit(atATime int, refuse http.HandlerFunc) func(next http.Handler) http.Handler {
 	limited := &limitedRequests{places: newPlaces[*request](atATime, atATime)}
 	return func(next http.Handler) http.Handler {
@@ -32,7 +32,6 @@ type limitedRequests struct {
 	places places[*request]
 }
 
-// request is a running request.
 type request struct {
 	cancel context.CancelFunc
 	out    *http.ResponseController
@@ -43,9 +42,10 @@ func (l *limitedRequests) begin(r *http.Request, running *request) bool {
 	defer l.mu.Unlock()
 	victim, lost, ok := l.places.take(hostOf(r.RemoteAddr), running)
 	if lost {
-		// It runs still, because end needs the lock. Hence the deadlines are those of its own response.
+		// The victim can't have ended, because end needs the lock. So its response still belongs to its
+		// own request.
 		victim.cancel()
-		_ = victim.out.SetReadDeadline(time.Now()) // a writer without a deadline isn't a connection's
+		_ = victim.out.SetReadDeadline(time.Now()) // fails for a writer that isn't a connection's
 		_ = victim.out.SetWriteDeadline(time.Now())
 	}
 	return ok

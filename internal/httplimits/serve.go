@@ -43,11 +43,11 @@ func stop(ctx context.Context, server *http.Server, grace time.Duration) {
 	}
 }
 
-// DropBody is for a handler that refuses a request and doesn't read its body. Otherwise net/http
-// would wait for a part of it. Without a body the deadline would end the contexts of all later
-// requests on the connection.
+// DropBody is for a handler that refuses a request and doesn't read its body. Without the deadline,
+// net/http would wait for a part of the body. A request without a body gets no deadline, because
+// that would end the contexts of all later requests on the connection.
 func DropBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body != http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a reader without a deadline isn't a connection's
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // fails for a reader that isn't a connection's
 	}
 }

@@ -182,7 +182,7 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	case ctx.Err() != nil && (contextEnded(err) || errors.As(err, &down)):
 		return false, nil
 	case errors.As(err, &down):
-		e.journal.log.Warn("Releasing the lease to let another process try", "campaigningAgainAfter", down.For, "reason", down.Reason)
+		e.journal.log.Warn("Releasing the lease to let another process try", "after", down.For, "reason", down.Reason)
 		return pause.For(ctx, down.For) == nil, nil
 	}
 	return false, err

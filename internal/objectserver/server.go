@@ -62,7 +62,6 @@ func (s *Server) Serves(kind schema.GroupVersionKind) bool {
 	return known
 }
 
-// kindOf returns the kind of the objects of a resource.
 func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	candidates := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(r.GroupVersion())))
 	for _, k := range s.kinds {

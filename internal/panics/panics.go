@@ -1,6 +1,7 @@
-// Package panics ends only the unit of work that panics, and not the whole process. The DNS publisher makes a
-// [Reporter] for its sources and its provider, and the loop of the controllers one for the syncs of Services.
-// Package grpcrecover does the same for gRPC calls, with a [Stacks] of its own.
+// Package panics ends only the unit of work that panics, and not the whole process. A [Reporter] counts and
+// logs such panics: the DNS publisher has one for its sources and its provider, the loop of the controllers
+// for the syncs of Services, and the admin servers for their handlers. Package grpcrecover does the same for
+// gRPC calls, with a [Stacks] of its own. [Carry] passes a panic to the goroutine that waits for the work.
 //
 // A panic is a bug in our code or in a library. Its trigger is often one object or one response of an
 // untrusted server, which still exists after a restart, so the process would crash again and again. Work that

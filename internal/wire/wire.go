@@ -1,5 +1,5 @@
 // Package wire reads protobuf messages without decoding them. It is for code that reads few of the fields of
-// many objects: packages kube, kube/kinds, controllers/watched, controllers/writeclient and app/xdsclient.
+// many objects: packages kube, kube/kinds, controllers/watched and app/xdsclient.
 //
 // A [Reader] iterates over the wanted fields and skips the others. [Entry] reads an entry of a map.
 // [AppendMetadata] and [AppendWithout] copy messages without some of their fields.

@@ -33,7 +33,6 @@ func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, 
 	return admitted(&d, trimmed)
 }
 
-// subset returns the trimmed subset with this index.
 func (d *fieldReader) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
 	var kept catalog.Subset
 	for i, port := range limited(d, from.Ports, &d.ports, "subsets") {

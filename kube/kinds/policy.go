@@ -219,7 +219,6 @@ func setOutlier(o *catalog.OutlierDetection, s setting) (err error) {
 	return err
 }
 
-// parseNumber parses a number from 1 to most.
 func parseNumber(text string, most uint32) (uint32, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
 	if err != nil || n == 0 || n > uint64(most) {

@@ -21,7 +21,6 @@ const (
 	targetClusterLabel         = "mirror.linkerd.io/cluster-name"
 )
 
-// texts returns the text of each item of a list.
 func texts[T any](list []T, text func(T) string) []string {
 	all := make([]string, len(list))
 	for i, item := range list {
@@ -93,7 +92,6 @@ func uid(of types.UID) catalog.UID {
 	return catalog.UID(h.Sum64())
 }
 
-// targetUID returns the UID in a reference.
 func targetUID(ref *corev1.ObjectReference) catalog.UID {
 	if ref == nil {
 		return 0

@@ -84,9 +84,9 @@ func (conn *connection) settled() <-chan struct{} {
 	return conn.tables.Settled()
 }
 
-// lacks returns the optional kinds that another connection has read and this one can't, whose
-// objects would vanish if it took the place of the other one. A kind that the cluster no longer has
-// isn't lacking. Nothing is, once the other one is hopeless: its objects stay as they are for ever.
+// lacks returns the optional kinds that another connection has read and this one can't read. Their objects
+// would disappear if this connection replaced the other one. Kinds that the cluster no longer has don't
+// count. If the other connection is hopeless, nothing counts, because its objects will never change again.
 func (conn *connection) lacks(other *connection, now time.Time) (kinds []string) {
 	if other.hopelessIn(now) == 0 {
 		return nil
@@ -115,8 +115,8 @@ func (conn *connection) noteFailure(f failure, now time.Time) {
 	}
 }
 
-// hopelessIn returns after which time the connection counts as hopeless if it continues to fail: zero if it
-// does, and forever if it doesn't fail.
+// hopelessIn returns how long the connection must continue to fail until it counts as hopeless: zero if it
+// already does, and forever if it doesn't fail.
 func (conn *connection) hopelessIn(now time.Time) time.Duration {
 	switch failing := now.Sub(conn.failingSince); conn.failure {
 	case refused:

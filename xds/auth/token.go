@@ -21,11 +21,11 @@ const Audience = "signpost-xds"
 const (
 	maxToken = 12 << 10         // bytes
 	maxKeys  = 64               // during a rotation there are several
-	skew     = 10 * time.Second // of the clock of the API server
-	// refreshInterval is how often the keys are read, and retryInterval how soon after a failure or
-	// for a token that was signed with an unknown key.
+	skew     = 10 * time.Second // allowed difference from the clock of the API server
+	// refreshInterval is how often the keys are read. retryInterval is the delay after a failure,
+	// and after a token that was signed with an unknown key.
 	refreshInterval, retryInterval = 5 * time.Minute, 5 * time.Second
-	fetchTime                      = 10 * time.Second // for both documents
+	fetchTime                      = 10 * time.Second // to read both documents
 )
 
 // algorithms are those of the signatures of API servers.

@@ -27,8 +27,8 @@ type Options struct {
 	Certs string
 }
 
-// Files are paths in the pods of clients, each may be empty: of the authorities that sign the
-// certificate of Signpost, a token, a client certificate and its key. Without CA and Cert, clients
+// Files are paths in the pods of clients: CA has the authorities that sign Signpost's certificate, Cert
+// and Key the client certificate, and Token a token. Each may be empty. Without CA and Cert, clients
 // connect without TLS.
 type Files struct{ CA, Token, Cert, Key string }
 
@@ -43,7 +43,7 @@ func (o Options) File() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A client that knows the second feature keeps what it has when a server lacks it.
+	// With ignore_resource_deletion, a client keeps using a resource that a server no longer has.
 	server["server_features"] = []string{"xds_v3", "ignore_resource_deletion"}
 	servers, authorities := []object{}, object{}
 	for _, of := range []struct{ flag, uri string }{{"server", o.Server}, {"fallback", o.Fallback}} {

@@ -11,8 +11,8 @@ import (
 
 const serverCluster = "signpost" // the cluster with the replicas of Signpost
 
-// Envoy returns the configuration (envoy.config.bootstrap.v3.Bootstrap) with which Envoy gets the
-// Clusters of namespaces, by default that of its pod, and what its other resources refer to by
+// Envoy returns a configuration (envoy.config.bootstrap.v3.Bootstrap) that subscribes Envoy to the
+// Clusters of namespaces, by default that of its pod, and lets its other resources get theirs by
 // `ads: {}` (docs/spec/xds.md §8). The error names the flag with a wrong value.
 func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	if err := o.fitsEnvoy(); err != nil {
@@ -40,9 +40,9 @@ func (o Options) Envoy(namespaces []string) (map[string]any, error) {
 	}, nil
 }
 
-// MaxProgramSize is how many instructions a regular expression may have in Envoy, which rejects all
-// routes with a larger one. One of a ServiceProfile with a long path has more than the 100 of
-// Envoy's default.
+// MaxProgramSize is the number of RE2 instructions that Envoy allows a regular expression. Envoy
+// rejects all routes of a resource with a larger expression. Its default is 100, which a long path
+// in a ServiceProfile exceeds.
 const MaxProgramSize = 1000
 
 func (o Options) fitsEnvoy() error {
@@ -73,7 +73,7 @@ func (o Options) envoyCluster() (object, error) {
 		"typed_extension_protocol_options": object{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": object{
 			"@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
 			"explicit_http_config": object{"http2_protocol_options": object{
-				// A connection whose other end is gone is noticed, as by gRPC clients.
+				// Pings find a dead connection, as gRPC clients do.
 				"connection_keepalive": object{"interval": "30s", "timeout": "10s"},
 			}},
 		}},
@@ -88,8 +88,9 @@ func (o Options) envoyCluster() (object, error) {
 	return cluster, err
 }
 
-// envoyTLS returns how Envoy connects with TLS; nil for without. Envoy accepts a certificate for
-// any name unless it is told which: host, a name of this kind.
+// envoyTLS returns the TLS context of the connection; nil without TLS. It requires a certificate
+// for host, which is a DNS name or an IP address (kind), because Envoy otherwise accepts a
+// certificate for any name.
 func (f Files) envoyTLS(host, kind string) (object, error) {
 	if err := f.check(); err != nil || !f.hasTLS() {
 		return nil, err

@@ -86,7 +86,6 @@ func (n Namer) endpoint(m message, s Input, e *catalog.PlacedEndpoint) message {
 	return m
 }
 
-// address appends an Address.
 func (m message) address(field protowire.Number, a netip.AddrPort) message {
 	return m.with(field, func(m message) message {
 		return m.with(1, func(m message) message { // a SocketAddress

@@ -107,9 +107,10 @@ func outliers(o *catalog.OutlierDetection) message {
 // balancers is the beginning of the type of a load balancing policy.
 const balancers = "envoy.extensions.load_balancing_policies."
 
-// balancer returns a LoadBalancingPolicy, of whose policies a client takes the first one that it
-// knows. For gRPC clients, those that choose an endpoint of one zone are below wrr_locality, which
-// chooses the zone by weight. Envoy rejects most policies below that, so it gets them alone.
+// balancer returns a LoadBalancingPolicy: a list of which a client uses the first policy that it knows.
+// For gRPC clients, a policy that chooses among the endpoints of one zone is a child of wrr_locality,
+// which chooses the zone by weight. Envoy rejects most policies as children of wrr_locality, so it gets
+// them without.
 func balancer(b catalog.Balancer, c Client) message {
 	var policies, inZone message
 	switch b.Kind {
@@ -134,7 +135,6 @@ func balancer(b catalog.Balancer, c Client) message {
 
 func (m message) roundRobin() message { return m.policy("round_robin.v3.RoundRobin", nil) }
 
-// policy appends a policy to a LoadBalancingPolicy.
 func (m message) policy(name string, config message) message {
 	return m.nested(1, message{}.nested(4, message{}.text(1, balancers+name).any(2, balancers+name, config)))
 }

@@ -62,8 +62,8 @@ func MissingListener(resourceName string, reason error, c Client) Resource {
 	return listener(resourceName, configuration)
 }
 
-// MissingCluster returns the Cluster of a Service or port that doesn't exist, or of a reason (§5.2).
-// It equals that of the existing Service without a traffic policy.
+// MissingCluster returns the Cluster of a Service or port that doesn't exist, or a Cluster that is
+// named by a reason (§5.2). It equals the Cluster of the existing Service without a traffic policy.
 func (n Namer) MissingCluster(resourceName string, name Name) Resource {
 	if name.Service.Name == "" {
 		return newResource(Cluster, resourceName, plainCluster(resourceName, ""))

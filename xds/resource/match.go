@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// maxAlternatives is how many routes the condition of one route of a ServiceProfile becomes.
+// maxAlternatives limits the routes into which the condition of one route of a ServiceProfile is
+// split.
 const maxAlternatives = 64
 
 // conjunction is the condition of a route: a request matches the path and all methods.
@@ -21,7 +22,7 @@ type conjunction struct {
 	methods []methodTest
 }
 
-// methodTest requires a method, or with not any other one.
+// methodTest requires a method or, if not is true, any other method.
 type methodTest struct {
 	method string
 	not    bool
@@ -52,7 +53,7 @@ func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err er
 	}
 	if not := m.Not; not != nil {
 		if not.Method == "" || not.PathRegex != "" || len(not.All) > 0 || len(not.Any) > 0 || not.Not != nil {
-			return nil, errors.New("xDS has not for a method only")
+			return nil, errors.New("xDS supports not for a method only")
 		}
 		require(not.Method, true)
 	}
@@ -67,7 +68,7 @@ func alternatives(m *catalog.RequestMatch, c Client) (list []conjunction, err er
 	return product(list, c, m.Any...)
 }
 
-// product returns the conjunctions that hold if one of a list and one of the branches holds.
+// product returns the conjunctions of a condition that requires one of left and one of branches.
 func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (list []conjunction, err error) {
 	for _, branch := range branches {
 		right, err := alternatives(branch, c)
@@ -80,7 +81,7 @@ func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (l
 		for _, l := range left {
 			for _, r := range right {
 				if l.path != "" && r.path != "" && r.path != l.path {
-					return nil, errors.New("two pathRegex can't hold at once in xDS")
+					return nil, errors.New("xDS can't require two pathRegex at once: combine them into one")
 				}
 				list = append(list, conjunction{path: cmp.Or(l.path, r.path), methods: slices.Concat(l.methods, r.methods)})
 			}
@@ -89,7 +90,6 @@ func product(left []conjunction, c Client, branches ...*catalog.RequestMatch) (l
 	return list, nil
 }
 
-// encode returns the RouteMatch.
 func (c conjunction) encode() (m message) {
 	literal, isLiteral := literalPath(c.path)
 	switch {

@@ -12,14 +12,14 @@ import (
 	"github.com/signpostd/signpost/xds/bootstrap"
 )
 
-// Numbers of instructions of RE2.
+// Sizes in instructions of RE2.
 const (
 	maxEstimate     = bootstrap.MaxProgramSize * 9 / 10 // the limit of Envoy, with a margin
-	programOverhead = 5                                 // of each program
-	anyUTF8         = 6                                 // for any rune beyond ASCII
+	programOverhead = 5                                 // each program has these
+	anyUTF8         = 6                                 // for a rune beyond ASCII
 )
 
-// The regular expressions that clients reject, with all routes beside them.
+// The errors of regular expressions for which clients would reject all routes of the resource.
 var (
 	errRegexp      = errors.New("the pathRegex is no regular expression of RE2")
 	errLargeRegexp = fmt.Errorf("the pathRegex is too large: RE2 would make more than %d instructions of it", maxEstimate)

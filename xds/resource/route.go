@@ -18,11 +18,12 @@ const (
 // channelID is the filter state of gRPC clients with an identifier of the channel (gRFC A42).
 const channelID = "io.grpc.channel_id"
 
-// maxRoutes limits the routes of a resource. A condition with any becomes several.
+// maxRoutes limits the routes of a resource. A route with the condition `any` becomes several
+// routes.
 const maxRoutes = 1000
 
-// routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it leads to, and
-// what of a ServiceProfile it lacks.
+// routes returns the VirtualHost of a RouteConfiguration (§3.2), the Clusters that it refers to,
+// and the parts of a ServiceProfile that it lacks.
 func (n Namer) routes(s Input, c Client) (host message, names, problems []string) {
 	problem := func(format string, values ...any) { problems = append(problems, fmt.Sprintf(format, values...)) }
 	policy := s.Service.TrafficPolicy()

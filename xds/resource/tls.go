@@ -15,8 +15,9 @@ const (
 	// maxIdentities limits the identities in a Cluster. With more, every identity of the trust
 	// domain is accepted (§3.4).
 	maxIdentities = 64
-	// noIdentity is accepted while no identity of an endpoint is known, because clients accept any
-	// certificate if they are told none. No certificate has it (RFC 6761 §6.4).
+	// noIdentity is the only accepted identity while no identity of an endpoint is known: without
+	// any, clients would accept every certificate. No certificate can have this name (RFC 6761
+	// §6.4).
 	noIdentity = "no-identity.invalid"
 	tlsTypes   = "envoy.extensions.transport_sockets.tls.v3."
 )

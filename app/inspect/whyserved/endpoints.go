@@ -197,7 +197,6 @@ func endpointStep(f *facts, w *portExplanation) inspect.Step {
 	return s
 }
 
-// servedText describes an endpoint of a response.
 func servedText(e *destination.ResponseEndpoint) string {
 	text := e.Addr.String()
 	if e.Target != nil {

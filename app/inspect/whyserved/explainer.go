@@ -175,13 +175,13 @@ func (x *Explainer) ports(key catalog.ServiceKey, s *catalog.Service, q *inspect
 }
 
 func (x *Explainer) explainPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
-	w := x.tell(key, s, hostname, p)
+	w := x.responses(key, s, hostname, p)
 	w.explanation = x.Catalog.Explain(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6})
 	return w
 }
 
-// tell returns the responses to calls for a port, without their causes.
-func (x *Explainer) tell(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
+// responses returns the responses to calls for a port, without their causes.
+func (x *Explainer) responses(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portExplanation {
 	w := portExplanation{port: p, response: x.Server.FirstResponse(key, hostname, p.Port)}
 	if key.Cluster != catalog.LocalCluster {
 		return w // proxies ask for no profile of a remote Service

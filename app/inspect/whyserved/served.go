@@ -121,7 +121,7 @@ func (x *Explainer) StateOf(s *catalog.Service, ready int) inspect.ServiceState 
 			continue
 		}
 		ports++
-		w := x.tell(s.Key, s, "", p)
+		w := x.responses(s.Key, s, "", p)
 		if w.isServed() {
 			served++
 		}

@@ -107,7 +107,6 @@ func (x WrittenExplainer) service(ctx context.Context, q *inspect.ServiceQuery) 
 	return append(append(steps, selectorSteps(f)...), sliceSteps(f)...)
 }
 
-// gather reads the facts of a Service.
 func (x WrittenExplainer) gather(ctx context.Context, q *inspect.ServiceQuery) *facts {
 	f := &facts{query: q}
 	from := live{x.Client, q.Namespace}
@@ -125,7 +124,6 @@ func (x WrittenExplainer) gather(ctx context.Context, q *inspect.ServiceQuery) *
 	return f
 }
 
-// workloadsIn counts the ExternalWorkloads in slices.
 func workloadsIn(all []discoveryv1.EndpointSlice) int {
 	n := 0
 	for i := range all {

@@ -16,7 +16,8 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 	}
 	defer o.end()
 	if l.Change < o.zonesChange {
-		// Its zones are outdated, so they would take names back. The zone is listed again.
+		// The listing is older than the list of zones: it would assign names to zones that no longer hold them.
+		// A newer listing follows.
 		return
 	}
 	o.zonesChange = l.Change
@@ -57,9 +58,9 @@ func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
 // record set makes ours.
 func (o *Owner) ofOldOwner(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }
 
-// moved is called when another zone holds the name of a claim than before. A record set that this zone has is
-// ours only if it was copied there: anybody may have created one with other targets. In a former zone it is ours
-// as before.
+// moved is called when another zone than before holds the name of a claim. A record set in the new zone is ours
+// only if it has the targets of the claim, because anybody may have created one with other targets. In a zone
+// that held the name before, it is ours as before.
 func (o *Owner) moved(key dns.Key, back bool) {
 	e := o.entries[key]
 	next := e.claim.unconfirm()

@@ -59,7 +59,7 @@ func (s *store) Read(ctx context.Context, how claims.Reading) (read map[dns.Key]
 	}
 	for name, problem := range problems {
 		if s.problems[name] != problem {
-			s.log.Error("Can't read a DNSRecord; its record counts as not owned", "object", s.namespace+"/"+name, "err", problem)
+			s.log.Error("Can't read a DNSRecord; its record counts as not owned", "namespace", s.namespace, "name", name, "err", problem)
 		}
 	}
 	s.problems, s.readAt = problems, begun

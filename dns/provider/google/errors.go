@@ -127,7 +127,7 @@ func (e *apiError) classify(header http.Header, right, what string) {
 	}
 }
 
-// rate reports whether there were too many requests.
+// isRateLimit reports whether there were too many requests.
 func (e *apiError) isRateLimit() bool {
 	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool {
 		return slices.Contains(throttledReasons, i.Reason) || i.Reason == quotaExceeded && ratePattern.MatchString(i.Message)

@@ -29,7 +29,7 @@ type servers struct {
 	failed map[string]time.Time
 }
 
-// turn is the position of one kind of request in the list of servers.
+// rotation is the position of one kind of request in the list of servers.
 type rotation struct{ next int }
 
 func newServers(addresses []string, strategy string) *servers {

@@ -195,7 +195,7 @@ func TestConditionsThatArePruned(t *testing.T) {
 			t.Errorf("%s was written again", name)
 		}
 	}
-	if n := strings.Count(o.log.String(), "conditions of objects can't be written"); n != 1 {
+	if n := strings.Count(o.log.String(), "Conditions of objects can't be written"); n != 1 {
 		t.Errorf("it is logged %d times", n)
 	}
 }

@@ -158,7 +158,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 }
 
 func (s *endpoints) logFailure(ctx context.Context, key source.Key, then string, err error) {
-	s.reader.Log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "err", err)
+	s.reader.Log.WarnContext(ctx, "The status of an object can't be written, "+then, "kind", s.kind.Kind, "namespace", key.Namespace, "name", key.Name, "err", err)
 }
 
 // observe writes the table's generation and the conditions into the status of an object. It writes
@@ -208,7 +208,7 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 	switch {
 	case err == nil && len(wanted) > 0 && len(conditionsOf(written)) == 0:
 		c.pruned = true
-		s.reader.Log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
+		s.reader.Log.InfoContext(ctx, "Conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
 		return nil

@@ -111,7 +111,6 @@ func (s *routes) listeners(in kube.Scope, p *kube.Problems, all []listenerFields
 	return list
 }
 
-// admitsKind reports whether a listener admits routes of the source's kind.
 func (s *routes) admitsKind(p *kube.Problems, f *listenerFields, i int) bool {
 	if len(f.AllowedRoutes.Kinds) == 0 {
 		return true

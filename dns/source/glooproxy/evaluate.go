@@ -84,7 +84,6 @@ func (s *proxies) origin(findings *source.Findings, p *proxy, h virtualHost) (so
 	return origin, nil
 }
 
-// targets returns the targets of all domains of a Proxy.
 func (s *proxies) targets(p *proxy) ([]string, error) {
 	if len(p.Annotations.Targets) > 0 {
 		return p.Annotations.Targets, nil

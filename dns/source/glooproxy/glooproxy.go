@@ -120,7 +120,6 @@ type proxies struct {
 	ingresses       *kube.Table[source.AddressedIngress]
 }
 
-// dependencies returns the tables that Proxies depend on.
 func (s *proxies) dependencies() []kube.AnyTable {
 	return []kube.AnyTable{s.virtualServices, s.gateways, s.services, s.ingresses}
 }

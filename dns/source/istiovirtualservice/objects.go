@@ -30,7 +30,6 @@ type virtualService struct {
 	findings source.Findings
 }
 
-// virtualServiceFields are the fields of a VirtualService that are read.
 type virtualServiceFields struct {
 	Spec struct {
 		Hosts    []string `json:"hosts"`
