@@ -107,8 +107,29 @@ func valuesSchema(config schema) schema {
 			"dashboards":     closed(schema{"enabled": boolean, "labels": texts}),
 		}),
 	})
+	requireSections(values)
+	values["required"] = append(values["required"].([]string), "hostNetwork")
 	values["$schema"], values["$defs"], values["title"] = config["$schema"], definitions, "Values of the chart signpost"
 	return values
+}
+
+// requireSections requires the mappings of a mapping whose fields the templates read. The chart's values
+// have all of them: one is missing only if it is set to null.
+func requireSections(mapping schema) {
+	var sections []string
+	for name, value := range mapping["properties"].(schema) {
+		section := value.(schema)
+		if _, ok := section["properties"]; !ok || name == "log" {
+			continue
+		}
+		sections = append(sections, name)
+		if name != "config" {
+			requireSections(section)
+		}
+	}
+	if slices.Sort(sections); len(sections) > 0 {
+		mapping["required"] = sections
+	}
 }
 
 // chartPublisher returns the schema of a publisher, some of whose fields may come from Secrets. Its name

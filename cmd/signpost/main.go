@@ -18,8 +18,8 @@
 //
 // # Concurrency
 //
-// Commands run in the main goroutine, under a context that ends with the first SIGINT or SIGTERM;
-// the second one ends the process at once.
+// Commands run in the main goroutine, under a context that ends with the first SIGINT, SIGTERM or
+// SIGHUP; the second one ends the process at once.
 package main
 
 import (
@@ -55,13 +55,23 @@ func main() {
 			os.Setenv(name, seconds) // fails for impossible names only
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	// After the first signal, the second one ends the process.
 	context.AfterFunc(ctx, stop)
 	quiet()
 	code := executeAs(ctx, programOf(os.Args[0]), os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
+}
+
+// endSignals returns the signals that end the process. SIGHUP, which the end of a terminal sends, is not among them under
+// nohup.
+func endSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // executeAs runs the command line of a program.

@@ -9,8 +9,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -268,8 +271,9 @@ func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Up
 	return nil
 }
 
-// TestGetEndsOnInterrupt shows that the first interrupt ends the command with success, in a separate process.
-func TestGetEndsOnInterrupt(t *testing.T) {
+// TestGetEndsOnSignals shows that the first signal ends the command with success, in a separate process. A terminal
+// that closes sends SIGHUP.
+func TestGetEndsOnSignals(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -284,27 +288,44 @@ func TestGetEndsOnInterrupt(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "get", "web.emoji.svc.cluster.local", "--watch", "--addr", l.Addr().String())
-	cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=1")
-	var errText bytes.Buffer
-	cmd.Stderr = &errText
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			continue // The test runs under nohup.
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "get", "web.emoji.svc.cluster.local", "--watch", "--addr", l.Addr().String())
+		cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=1")
+		var errText bytes.Buffer
+		cmd.Stderr = &errText
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, out); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("after %v: %v, %s", s, err, &errText)
+		}
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+}
+
+// Under nohup, SIGHUP is ignored before the start, and stays so.
+func TestSignalsUnderNohup(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the test itself runs under nohup")
 	}
-	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, out); err != nil {
-		t.Error(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("after an interrupt: %v, %s", err, &errText)
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if slices.Contains(endSignals(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP ends the process")
 	}
 }

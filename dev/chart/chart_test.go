@@ -139,6 +139,13 @@ func TestRefused(t *testing.T) {
 		{"no name of a Lease", `{controllers: {enabled: true, config: {leaderElection: {resourceName: a/b}}}}`, "resourceName"},
 		{"clients without tokens", `xds: {enabled: true, tlsSecret: s, config: {auth: token}, bootstrap: {namespaces: [shop]}}`, "set xds.bootstrap.token"},
 		{"clients without certificates", `xds: {enabled: true, tlsSecret: s, config: {auth: mtls}, bootstrap: {namespaces: [shop], cert: c}}`, "set xds.bootstrap.cert and xds.bootstrap.key"},
+		{"no controller", `controllers: {enabled: true, config: {names: []}}`, "controllers.config.names has none of endpoints, "},
+		{"no controller without roles", `{controllers: {enabled: true, config: {names: ""}}, rbac: {create: false}}`, "controllers.config.names has none of endpoints, "},
+		{"a controller that is taken away", `controllers: {enabled: true, config: {names: [-endpoints, endpoints]}}`, "controllers.config.names has none of endpoints, "},
+		{"an empty config", `controllers: {enabled: true, config: null}`, "at '/controllers': missing property 'config'"},
+		{"an empty section", `{destination: {enabled: true}, metrics: {podMonitor: null}}`, "at '/metrics': missing property 'podMonitor'"},
+		{"an empty bool", `{destination: {enabled: true}, hostNetwork: null}`, "missing property 'hostNetwork'"},
+		{"a variable of the chart", `{destination: {enabled: true}, env: [{name: POD_NAMESPACE, value: other}]}`, "env has POD_NAMESPACE, which the chart sets"},
 		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
 	}
 	for _, test := range tests {
@@ -158,6 +165,8 @@ func TestNotRefused(t *testing.T) {
 		"the address of the chart":      `{destination: {enabled: true, config: {addr: "0.0.0.0:8086"}}, xds: {enabled: true, config: {addr: "[::]:8087"}}}`,
 		"nothing is written":            `{destination: {enabled: true, config: {externalWorkloadWriter: false, leaderElection: {leaderElect: false}}}}`,
 		"a share of the pods":           `{destination: {enabled: true}, replicas: 4, podDisruptionBudget: {minAvailable: "50%"}}`,
+		"names as a text":               `{controllers: {enabled: true, config: {names: "endpoints, endpointslices"}}, destination: {enabled: true}}`,
+		"a tag that is empty":           `{destination: {enabled: true}, image: {tag: null}, resources: null, log: null}`,
 		"one replica":                   `{destination: {enabled: true}, replicas: 1}`,
 		"settings of a role that's off": `{controllers: {config: {leaderElection: {leaderElect: false}}}, destination: {enabled: true}}`,
 	} {

@@ -106,7 +106,7 @@ var examples = map[string][]any{
 	"names":                     {list("*"), list("endpoints", "endpointslices"), list("*", "-externalworkloads")},
 	"name":                      {"public", "internal"},
 	"controllerNamespace":       {"linkerd", "mesh"},
-	"linkNamespace":             {"", "links"},
+	"linkNamespace":             {"linkerd", "links"},
 	"resourceNamespace":         {"leases"},
 	"resourceName":              {"a-lease"},
 	"namespace":                 {"shop", list("shop", "mail")},

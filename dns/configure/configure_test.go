@@ -193,6 +193,8 @@ func TestValidate(t *testing.T) {
 		"misspelled affix":       {args: []string{"--txt-prefix=%{record-type}-"}, err: []string{"--txt-prefix=%{record-type}-: the character '%' is allowed only in the template %{record_type}"}},
 		"half an affix":          {args: []string{"--txt-suffix=-%{record_type"}, err: []string{"--txt-suffix"}},
 		"legacy prefix":          {args: []string{"--enable-legacy-annotation-prefix", "--annotation-prefix=custom.example.org/"}},
+		"crd in no namespace":    {args: []string{"--registry=crd", "--crd-registry-namespace=Team/A"}, err: []string{`--crd-registry-namespace "Team/A": no namespace has such a name; use lower-case letters`}},
+		"a namespace for none":   {args: []string{"--crd-registry-namespace=Team/A"}},
 		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: there is no cluster"}},
 	}
 	for name, tt := range tests {

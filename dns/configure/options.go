@@ -178,7 +178,7 @@ func (o *Options) loopFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.Interval, "interval", o.Interval, "how often each zone is read and compared; changes of objects are published at once")
 	f.DurationVar(&o.MinEventInterval, "min-event-sync-interval", o.MinEventInterval, "accepted for compatibility, without effect: a change is published at once, a burst within 100 ms")
 	f.BoolVar(&o.Events, "events", o.Events, "accepted for compatibility, without effect: changes of objects are always followed")
-	f.BoolVar(&o.Once, "once", o.Once, "bring the zones up to date once and exit; the exit status is 1 if a change failed or is held")
+	f.BoolVar(&o.Once, "once", o.Once, "bring the zones up to date once and exit; the exit status is 1 if a change failed, is held or exceeds --max-names-per-namespace")
 	f.BoolVar(&o.DryRun, "dry-run", o.DryRun, "change nothing, and log the changes instead")
 	f.StringArrayVar(&o.EventsEmit, "events-emit", o.EventsEmit, "`reason` of Events to send about records: RecordReady, RecordDeleted, RecordError, or none; may be repeated; Events about other problems are always sent")
 	b := &o.Budget

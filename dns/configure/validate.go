@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
@@ -237,6 +239,10 @@ func (o *Options) checkRegistry() error {
 		_, err = owner.NewTXT(o.txtOptions(Input{}))
 	case registryAWSSD:
 		_, err = o.openDescriptions(Input{})
+	case registryCRD:
+		if len(validation.IsDNS1123Label(r.CRDNamespace)) > 0 && r.CRDNamespace != "" {
+			err = fmt.Errorf("--crd-registry-namespace %q: no namespace has such a name; use lower-case letters, digits and dashes between them, 63 at most", r.CRDNamespace)
+		}
 	}
 	return err
 }

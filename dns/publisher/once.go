@@ -159,6 +159,9 @@ func (o *onceState) conclude(p *Publisher) {
 		if z.ledger.Held() > 0 {
 			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.ledger.Held(), ErrHeld, z.ledger.Plan().Hash))
 		}
+		if err := z.shares.err(); err != nil && !p.DryRun {
+			o.fail(fmt.Errorf("zone %s: %w", z.Name, err))
+		}
 		result := z.plan()
 		for _, problem := range []string{p.instancesProblem(z), p.unownedProblem(z)} {
 			if problem != "" {

@@ -1,6 +1,9 @@
 package publisher
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"unique"
 
 	"github.com/signpostd/signpost/dns"
@@ -102,6 +105,22 @@ func (s *shares) refused() int {
 		sum += len(l.names)
 	}
 	return sum
+}
+
+// err says that names are refused, and names the first namespace of those with too many; nil if no
+// name is.
+func (s *shares) err() error {
+	full := slices.Sorted(maps.Keys(s.waiting))
+	full = slices.DeleteFunc(full, func(namespace string) bool { return len(s.waiting[namespace].names) == 0 })
+	if len(full) == 0 {
+		return nil
+	}
+	others := ""
+	if len(full) > 1 {
+		others = fmt.Sprintf(" (as do %d others)", len(full)-1)
+	}
+	return fmt.Errorf("%d names are not published, because %s%s has %d names, the limit (--max-names-per-namespace): remove names, or raise the limit",
+		s.refused(), tenancy.Title(full[0]), others, s.limit)
 }
 
 func (l *queuedNames) add(name string) {

@@ -404,6 +404,38 @@ func TestTooManyNames(t *testing.T) {
 	})
 }
 
+// Once fails if a namespace doesn't get all of its names, so that a job learns of it, and publishes
+// the others. A plan shows the names as problems instead.
+func TestTooManyNamesOnce(t *testing.T) {
+	for _, dryRun := range []bool{true, false} {
+		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
+			withFixture(t, func(t *testing.T, w *fixture) {
+				w.change = func(c *Config) { c.MaxNames, c.DryRun = 2, dryRun }
+				for i := range 5 {
+					w.asks("loud", fmt.Sprintf("o%d", i), fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1")
+				}
+				w.asks("calm", "o", "calm.shop.test", "A", "192.0.2.2")
+				plans, err := w.make().Once(t.Context(), closedChannel(), Within(onceLimit))
+				if len(plans) != 1 || !plans[0].Done {
+					t.Errorf("plans: %+v", plans)
+				}
+				if dryRun {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				w.expectSets(3)
+				want := "zone shop.test: 3 names are not published, because the namespace loud has 2 names, the limit (--max-names-per-namespace): " +
+					"remove names, or raise the limit"
+				if err == nil || err.Error() != want {
+					t.Errorf("the error is\n%v, want\n%s", err, want)
+				}
+			})
+		})
+	}
+}
+
 // A namespace with a backlog of objects doesn't delay others: namespaces take turns.
 func TestBacklogTakesTurns(t *testing.T) {
 	b := newBacklog()

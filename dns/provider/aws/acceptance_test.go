@@ -670,7 +670,7 @@ func TestOtherPolicy(t *testing.T) {
 		{
 			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/weight=1")},
 			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2"), set(name, "MX", "10 mx.shop.test")},
-			[]string{"x A[a] 192.0.2.7"},
+			[]string{"x A[a] 192.0.2.7", "x MX 10 mx.shop.test."},
 		},
 		{
 			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/failover=PRIMARY")},
@@ -686,6 +686,12 @@ func TestOtherPolicy(t *testing.T) {
 			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/geolocation-country-code=DE")},
 			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/geolocation-country-code=DE"), set(name, "A", "192.0.2.2", "id=b", "aws/geolocation-country-code=de")},
 			[]string{"x A[a] 192.0.2.7"},
+		},
+		// Other types with the set identifier of a refused one are changed.
+		{
+			[]*dns.RecordSet{set(name, "A", "192.0.2.1", "id=a", "aws/weight=1"), set(name, "MX", "10 mx.shop.test", "id=b", "aws/weight=1")},
+			[]*dns.RecordSet{set(name, "A", "192.0.2.7", "id=a", "aws/weight=1"), set(name, "A", "192.0.2.2", "id=b", "aws/region=eu-west-1"), set(name, "MX", "10 m2.shop.test", "id=b", "aws/weight=1")},
+			[]string{"x A[a] 192.0.2.7", "x MX[b] 10 m2.shop.test."},
 		},
 		// Two new ones that conflict: the first set identifier gets the name.
 		{

@@ -39,7 +39,7 @@ func TestBlame(t *testing.T) {
 		"nothing":                     {nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := z.Units(z.mapping, changes, func(string) error { return nil })
+			all := z.Units(z.mapping, changes, otherPolicies(nil), func(string) error { return nil })
 			for _, u := range all {
 				if u.Err != nil {
 					t.Fatal(u.Err)
@@ -66,7 +66,7 @@ func FuzzBlame(f *testing.F) {
 	f.Add("[Tried to create resource record set [name='www.shop.test.', type='A'] but it already exists, RRSet with DNS name x. is]")
 	z := &hostedZone{mapping: mapping{Zone: dns.Zone{ID: "Z1", Name: zoneName}}}
 	f.Fuzz(func(t *testing.T, message string) {
-		all := z.Units(z.mapping, []dns.Change{{New: set("www.shop.test", "A", "192.0.2.1")}}, func(string) error { return nil })
+		all := z.Units(z.mapping, []dns.Change{{New: set("www.shop.test", "A", "192.0.2.1")}}, otherPolicies(nil), func(string) error { return nil })
 		blame(all, &invalidBatch{messages: []string{message}})
 	})
 }

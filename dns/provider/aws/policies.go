@@ -9,11 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
-	"github.com/signpostd/signpost/dns/provider/batch"
 )
-
-// identified is a name with a set identifier.
-type identified struct{ subject, setIdentifier string }
 
 // unique are the routing policies whose values only one record set of a name and type can have (Route 53 API
 // Reference, ResourceRecordSet).
@@ -102,21 +98,20 @@ func keeps(c dns.Change) (policy, values bool) {
 	return is == was, is == was && now == before
 }
 
-// otherPolicies returns why record sets can't be written: in the same changes, another record set of their name
-// and type takes another routing policy, or the same value of a policy in [unique]. Route 53 would refuse both, so
-// that an object with such a policy would prevent the changes of all objects with its name.
-func otherPolicies(changes []dns.Change) map[identified]error {
+// otherPolicies returns a function that says why a record set can't be written, or nil: in the same changes, another
+// record set of its name and type takes another routing policy, or the same value of a policy in [unique]. Route 53
+// would refuse both, so that an object with such a policy would prevent the changes of all objects with its name.
+func otherPolicies(changes []dns.Change) func(dns.Change) error {
 	taken := takenOf(changes)
-	refused := map[identified]error{}
-	for _, c := range changes {
-		if c.New == nil {
-			continue
+	return func(c dns.Change) error {
+		if c.New == nil || c.New.IsOwnershipRecord() {
+			return nil
 		}
 		if err := taken[typeOf(c.New)].conflict(c.New); err != nil {
-			refused[identified{c.Subject(), c.New.SetIdentifier}] = fmt.Errorf("%w: %w", provider.ErrRejected, err)
+			return fmt.Errorf("%w: %w", provider.ErrRejected, err)
 		}
+		return nil
 	}
-	return refused
 }
 
 // conflict returns why a record set can't have its routing policy, or nil.
@@ -133,26 +128,7 @@ func (t takenPolicies) conflict(r *dns.RecordSet) error {
 	return nil
 }
 
-// units groups changes by subject. The record sets that [otherPolicies] refuses are in units of their own,
-// with their ownership records. Without a set identifier, only those that are created are.
+// units groups changes by subject. The record sets that [otherPolicies] refuses are in units of their own.
 func (z *hostedZone) units(changes []dns.Change, outside func(name string) error) []*unit {
-	refused := otherPolicies(changes)
-	var others []*unit
-	var rest []dns.Change
-	var places []int
-	for i, c := range changes {
-		id := identified{c.Subject(), c.RecordSet().SetIdentifier}
-		if err := refused[id]; err != nil && (c.Old == nil || id.setIdentifier != "") {
-			others = append(others, &unit{Group: &batch.Group{Subject: id.subject, Changes: []dns.Change{c}, Places: []int{i}, Err: err}})
-			continue
-		}
-		rest, places = append(rest, c), append(places, i)
-	}
-	all := z.Units(z.mapping, rest, outside)
-	for _, u := range all {
-		for i, place := range u.Places {
-			u.Places[i] = places[place]
-		}
-	}
-	return append(all, others...)
+	return z.Units(z.mapping, changes, otherPolicies(changes), outside)
 }

@@ -65,6 +65,24 @@ func TestOtherTypes(t *testing.T) {
 	})
 }
 
+// A TXT record set without records, as the portal can make it, isn't ours. It is reported as what it is, and doesn't
+// prevent other types of its name.
+func TestEmptyTexts(t *testing.T) {
+	inBoth(t, func(w *fixture) {
+		w.Managed = []string{"A", "TXT"}
+		text := address("t", "")
+		text.A, text.Type = nil, "TXT"
+		w.server.Set(zoneName, text)
+		for range 2 {
+			_, err := w.Run(set("t.shop.test", "TXT", "x"), set("t.shop.test", "A", "192.0.2.2"))
+			if want := "t.shop.test TXT: the zone has a record set without records here"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+			w.Expect("t TXT", "t A 192.0.2.2")
+		}
+	})
+}
+
 // An NS record in a private zone is refused, and its ownership record isn't made. The others are (AZ6 of
 // spec/clouds.md).
 func TestNSInPrivateZone(t *testing.T) {

@@ -21,22 +21,37 @@ type unit struct {
 	uncertain bool
 }
 
-// units groups changes by subject.
+// units groups changes by subject. A record set in whose place there is an empty one is not created; the other types of
+// its name are changed.
 func units(z *azureZone, changes []dns.Change, outside func(name string) error) []*unit {
 	var list []*unit
 	for _, g := range batch.BySubject(changes) {
-		u := &unit{Group: g, zone: z}
-		for _, c := range g.Changes {
-			s, err := newStep(z, c)
-			if err == nil {
-				err = outside(dns.Canonical(c.RecordSet().Name))
+		for _, part := range g.Split(z.emptyInPlace) {
+			u := &unit{Group: part, zone: z}
+			for _, c := range part.Changes {
+				s, err := newStep(z, c)
+				if err == nil {
+					err = outside(dns.Canonical(c.RecordSet().Name))
+				}
+				u.steps = append(u.steps, s)
+				u.Err = cmp.Or(u.Err, err)
 			}
-			u.steps = append(u.steps, s)
-			u.Err = cmp.Or(u.Err, err)
+			list = append(list, u)
 		}
-		list = append(list, u)
 	}
 	return list
+}
+
+// emptyInPlace returns why a record set can't be created, if Azure has one without records in its place, or nil. The
+// plan ignores an empty TXT record set.
+func (z *azureZone) emptyInPlace(c dns.Change) error {
+	if c.Old != nil {
+		return nil
+	}
+	if there := z.last(z.keyOf(c.New)); there == nil || len(z.listed(there).Targets) > 0 {
+		return nil
+	}
+	return rejected(c.New, errors.New("the zone has a record set without records here, which isn't ours to change: remove it"))
 }
 
 // fail sets the error of all changes that weren't made.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -52,5 +53,51 @@ func TestBySubject(t *testing.T) {
 	}
 	if rest := Pending(groups); len(rest) != 1 || rest[0] != groups[1] {
 		t.Errorf("pending %v", rest)
+	}
+}
+
+// A refused record set takes its ownership records along, and nothing else unless a CNAME is replaced.
+func TestSplit(t *testing.T) {
+	set := func(recordType, id string) *dns.RecordSet {
+		return &dns.RecordSet{Name: "www.shop.test", Type: recordType, SetIdentifier: id}
+	}
+	ownership := dns.Change{New: &dns.RecordSet{Name: "o-www.shop.test", Type: dns.TypeTXT, Labels: map[string]string{dns.LabelOwnedRecord: "www.shop.test"}}}
+	a, aaaa, cname := dns.Change{New: set("A", "")}, dns.Change{New: set("AAAA", "")}, dns.Change{New: set("CNAME", "")}
+	a2, cname2, oldA := dns.Change{Old: set("A", ""), New: set("A", "")}, dns.Change{New: set("CNAME", "2")}, dns.Change{Old: set("A", "")}
+	for name, test := range map[string]struct {
+		changes []dns.Change
+		refused []int
+		want    string
+	}{
+		"none":                                {[]dns.Change{ownership, a, aaaa}, nil, "[0 1 2] "},
+		"the first":                           {[]dns.Change{ownership, a, ownership, aaaa}, []int{1}, "[2 3] [0 1]failed "},
+		"an ownership record":                 {[]dns.Change{ownership, a, ownership, aaaa}, []int{2}, "[0 1] [2 3]failed "},
+		"an update before a new one":          {[]dns.Change{a2, ownership, aaaa}, []int{2}, "[0] [1 2]failed "},
+		"an update with an ownership record":  {[]dns.Change{a2, ownership, ownership}, []int{0}, "[0 1 2]failed "},
+		"all":                                 {[]dns.Change{a, aaaa}, []int{0, 1}, "[0]failed [1]failed "},
+		"a record that stays beside a CNAME":  {[]dns.Change{a2, ownership, cname, ownership}, []int{0}, "[0 1 2 3]failed "},
+		"a CNAME in place of a record":        {[]dns.Change{oldA, ownership, cname, ownership}, []int{2}, "[0 1 2 3]failed "},
+		"another CNAME in place of a record":  {[]dns.Change{oldA, cname, cname2}, []int{2}, "[0 1] [2]failed "},
+		"one of two CNAMEs":                   {[]dns.Change{cname, cname2}, []int{1}, "[0] [1]failed "},
+		"a new record that a CNAME is beside": {[]dns.Change{a, cname}, []int{0}, "[1] [0]failed "},
+	} {
+		i := -1
+		parts := BySubject(test.changes)[0].Split(func(dns.Change) error {
+			if i++; slices.Contains(test.refused, i) {
+				return errors.New("failed")
+			}
+			return nil
+		})
+		got := ""
+		for _, part := range parts {
+			got += fmt.Sprint(part.Places)
+			if part.Err != nil {
+				got += part.Err.Error()
+			}
+			got += " "
+		}
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
 	}
 }

@@ -3,9 +3,7 @@ package batch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -39,43 +37,42 @@ type Format[R any] interface {
 }
 
 // Units groups changes by subject. outside returns why a name can't be in the zone, or nil. A record set that
-// changes would damage ([Format.Unsupported]) stays, with its ownership records: these changes are in a unit of their
-// own that has failed, so that the other types of the name are changed as ever.
-func (m *ZoneCache[R]) Units(f Format[R], changes []dns.Change, outside func(name string) error) []*Unit[R] {
+// changes would damage ([Format.Unsupported]), or that refusal says why not to change, stays, and the other record sets
+// of its name are changed ([Group.Split]).
+func (m *ZoneCache[R]) Units(f Format[R], changes []dns.Change, refusal func(c dns.Change) error, outside func(name string) error) []*Unit[R] {
 	var list []*Unit[R]
 	for _, g := range BySubject(changes) {
-		u, kept := &Unit[R]{Group: &Group{Subject: g.Subject}}, &Unit[R]{Group: &Group{Subject: g.Subject}}
-		at := u
-		for i, c := range g.Changes {
-			s, err := m.swap(f, c)
-			if !c.RecordSet().IsOwnershipRecord() {
-				// The changes of its ownership records follow.
-				if at = u; isUnsupported(err) && !changesCNAME(g) {
-					at = kept
+		for _, part := range g.Split(func(c dns.Change) error { return cmp.Or(refusal(c), m.unsupported(f, c.Old)) }) {
+			u := &Unit[R]{Group: part}
+			for _, c := range part.Changes {
+				s, err := m.swap(f, c)
+				if outsideErr := outside(c.RecordSet().Name); outsideErr != nil {
+					u.Fail(outsideErr)
+				} else if err != nil {
+					u.Fail(err)
+				} else {
+					u.Swaps = append(u.Swaps, s)
 				}
 			}
-			at.add(c, g.Places[i])
-			if outsideErr := outside(c.RecordSet().Name); outsideErr != nil {
-				at.Fail(outsideErr)
-			} else if err != nil {
-				at.Fail(err)
-			} else {
-				at.Swaps = append(at.Swaps, s)
-			}
+			list = append(list, u)
 		}
-		list = append(list, notEmpty(u, kept)...)
 	}
 	return list
 }
 
-// notEmpty returns the units that have changes.
-func notEmpty[R any](units ...*Unit[R]) []*Unit[R] {
-	return slices.DeleteFunc(units, func(u *Unit[R]) bool { return len(u.Changes) == 0 })
-}
-
-// changesCNAME reports whether a CNAME is changed, which can't be beside a record set that stays.
-func changesCNAME(g *Group) bool {
-	return slices.ContainsFunc(g.Changes, func(c dns.Change) bool { return c.RecordSet().Type == dns.TypeCNAME })
+// unsupported returns why a listed record set, or one announced by Adjust, can't be changed, or nil.
+func (m *ZoneCache[R]) unsupported(f Format[R], old *dns.RecordSet) error {
+	if old == nil {
+		return nil
+	}
+	exact := m.exactListed(old.Key())
+	if exact == nil {
+		return nil
+	}
+	if what := f.Unsupported(exact); what != "" {
+		return fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)
+	}
+	return nil
 }
 
 // swap returns the record sets of a change at the server, or why the change is impossible.
@@ -99,9 +96,6 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 		return nil, nil
 	}
 	if exact := m.exactListed(old.Key()); exact != nil {
-		if what := f.Unsupported(exact); what != "" {
-			return nil, unsupportedError{fmt.Errorf("%w: %s %s has %s", provider.ErrRejected, old.Name, old.Type, what)}
-		}
 		now, _ := f.Listed(exact)
 		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
 			return exact, nil
@@ -112,17 +106,6 @@ func (m *ZoneCache[R]) stored(f Format[R], old *dns.RecordSet) (*R, error) {
 		return nil, fmt.Errorf("%w: %s %s differs from the listed record set: %w", provider.ErrStale, old.Name, old.Type, err)
 	}
 	return raw, nil
-}
-
-// unsupportedError is the error of a change that would damage a record set.
-type unsupportedError struct{ error }
-
-// Unwrap returns the error with its class.
-func (e unsupportedError) Unwrap() error { return e.error }
-
-func isUnsupported(err error) bool {
-	_, is := errors.AsType[unsupportedError](err)
-	return is
 }
 
 // Verify reads record sets of a batch whose response was lost, until one shows the outcome. All changes of a

@@ -237,6 +237,32 @@ func TestUnownedRecords(t *testing.T) {
 	})
 }
 
+// A record that another product of Cloudflare keeps doesn't prevent other types of its name, which a CNAME
+// would be in the way of.
+func TestKeptRecordAlone(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		w.Managed = handled
+		w.Settle(1, want("d.shop.test", "A", "192.0.2.1"), want("d.shop.test", "AAAA", "2001:db8::1"))
+		for _, r := range w.server.Records(w.zone) {
+			if r.Name == "d.shop.test" && r.Type == "A" {
+				r.Meta = map[string]any{"read_only": true}
+				w.server.Put(w.zone, r)
+			}
+		}
+		for range 2 {
+			_, err := w.Run(want("d.shop.test", "A", "192.0.2.2"), want("d.shop.test", "AAAA", "2001:db8::2"), want("d.shop.test", "TXT", "new"))
+			if err == nil || !strings.Contains(err.Error(), "d.shop.test A: another product of Cloudflare") {
+				t.Errorf("error %v", err)
+			}
+			w.Expect("d A 192.0.2.1", "d AAAA 2001:db8::2", `d TXT "new"`)
+		}
+		if _, err := w.Run(want("d.shop.test", "CNAME", "lb.example.net")); err == nil || !strings.Contains(err.Error(), "another product") {
+			t.Errorf("a CNAME: %v", err)
+		}
+		w.Expect("d A 192.0.2.1", "d AAAA 2001:db8::2", `d TXT "new"`)
+	})
+}
+
 // Many names take few batches, none larger than the plan allows, and no name is gone for a moment while its
 // value changes (CF13 of spec/clouds.md).
 func TestManyNames(t *testing.T) {

@@ -21,18 +21,33 @@ type unit struct {
 	settingsErr error
 }
 
-// units groups changes by subject.
+// units groups changes by subject. A record set that another product of Cloudflare keeps stays, and the other types of
+// its name are changed.
 func units(changes []dns.Change, outside func(name string) error) []*unit {
 	var list []*unit
 	for _, g := range batch.BySubject(changes) {
-		for _, c := range g.Changes {
-			if err := outside(c.RecordSet().Name); err != nil {
-				g.Fail(err)
+		for _, part := range g.Split(keptByCloudflare) {
+			for _, c := range part.Changes {
+				if err := outside(c.RecordSet().Name); err != nil {
+					part.Fail(err)
+				}
 			}
+			list = append(list, &unit{Group: part})
 		}
-		list = append(list, &unit{Group: g})
 	}
 	return list
+}
+
+// keptByCloudflare returns why a record set that was listed with such a record can't be changed, or nil.
+func keptByCloudflare(c dns.Change) error {
+	if c.Old == nil || !slices.ContainsFunc(c.Old.Properties, func(p dns.Property) bool { return p.Name == propertyKeptByCloudflare }) {
+		return nil
+	}
+	return errKept(c.Old.Key())
+}
+
+func errKept(key dns.Key) error {
+	return fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type)
 }
 
 // prepare computes the operations from the current records.
@@ -41,7 +56,7 @@ func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 	for _, c := range u.Changes {
 		key := c.RecordSet().Key()
 		if slices.ContainsFunc(now[key], record.readOnly) {
-			u.Fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
+			u.Fail(errKept(key))
 			return
 		}
 		there, err := z.own(now[key], c)

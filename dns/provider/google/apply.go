@@ -20,7 +20,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	all := z.Units(z, changes, func(name string) error { return list.Outside(z.Zone, name) })
+	all := z.Units(z, changes, func(dns.Change) error { return nil }, func(name string) error { return list.Outside(z.Zone, name) })
 	a := &batch.Applying[*unit]{Zone: z, Outdate: p.Outdate, Name: z.Name, Server: "Cloud DNS", Interval: p.interval}
 	return a.Apply(ctx, all, batches(all, p.limit), len(changes))
 }

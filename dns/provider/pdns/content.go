@@ -11,6 +11,9 @@ import (
 // typeAlias is PowerDNS' own type for a name that the server resolves.
 const typeAlias = "ALIAS"
 
+// typeLUA is PowerDNS' own type for records whose content is a type and code that computes the answer.
+const typeLUA = "LUA"
+
 // content returns a normalised target in the form that PowerDNS accepts and prints. Names end with
 // a dot.
 func content(recordType, target string) string {

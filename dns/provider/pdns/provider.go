@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -55,15 +57,43 @@ func (p *powerDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	return recordSets(sets), nil
 }
 
-// recordSets returns the record sets to list for those of a zone.
+// recordSets returns the record sets to list for those of a zone. A LUA record set is listed as the record sets that it
+// answers with, so that none is written beside it. A real record set of the same type counts instead.
 func recordSets(there []rrset) []*dns.RecordSet {
 	sets := make([]*dns.RecordSet, 0, len(there))
+	var computed []*dns.RecordSet
 	for _, s := range there {
 		if r := s.recordSet(); r != nil {
 			sets = append(sets, r)
 		}
+		if s.Type == typeLUA {
+			computed = append(computed, s.computed()...)
+		}
 	}
-	return sets
+	if len(computed) == 0 {
+		return sets
+	}
+	known := make(map[dns.Key]bool, len(sets))
+	for _, r := range sets {
+		known[r.Key()] = true
+	}
+	return append(sets, slices.DeleteFunc(computed, func(r *dns.RecordSet) bool { return known[r.Key()] })...)
+}
+
+// computed returns the record sets that a LUA record set answers with, which have its code as targets.
+func (s rrset) computed() []*dns.RecordSet {
+	byType := map[string]*dns.RecordSet{}
+	for _, one := range s.Records {
+		recordType, code, _ := strings.Cut(one.Content, " ")
+		if one.Disabled || !slices.Contains(handled, recordType) {
+			continue
+		}
+		if byType[recordType] == nil {
+			byType[recordType] = &dns.RecordSet{Name: dns.Canonical(s.Name), Type: recordType, TTL: s.TTL, Properties: luaProperty()}
+		}
+		byType[recordType].Targets = append(byType[recordType].Targets, typeLUA+" "+code)
+	}
+	return slices.Collect(maps.Values(byType))
 }
 
 // recordSet returns the record set to list for s, or nil if there is none.
@@ -91,6 +121,9 @@ func (s rrset) recordSet() *dns.RecordSet {
 func aliasProperty() []dns.Property {
 	return []dns.Property{{Name: dns.PropertyAlias, Value: string(dns.AliasTrue)}}
 }
+
+// luaProperty returns the properties of a record set that a LUA record answers with. No wanted record set has them.
+func luaProperty() []dns.Property { return []dns.Property{{Name: "pdns/lua", Value: "true"}} }
 
 // Adjust implements provider.Adjuster.
 func (p *powerDNS) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
@@ -216,6 +249,9 @@ func keepDisabled(changes, there []rrset) []rrset {
 
 // rrsets returns the record sets that a change deletes and replaces.
 func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
+	if c.Old != nil && slices.Equal(c.Old.Properties, luaProperty()) {
+		return nil, nil, fmt.Errorf("%w: %s has a LUA record, which answers with %s records: remove it, or ask for another name", provider.ErrRejected, c.Old.Name, c.Old.Type)
+	}
 	if c.Old != nil {
 		oldType := storedType(zone, c.Old)
 		if c.New == nil || storedType(zone, c.New) != oldType {

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/testkit/providertest"
+	"github.com/signpostd/signpost/testkit/publishertest"
 )
 
 func TestConformance(t *testing.T) {
@@ -126,6 +129,52 @@ func TestDisabledRecordsStay(t *testing.T) {
 	}
 	if listed, err := p.Records(t.Context(), zone); err != nil || slices.ContainsFunc(listed, func(r *dns.RecordSet) bool { return r.Type == dns.TypeA }) {
 		t.Errorf("listed %v, %v", listed, err)
+	}
+}
+
+// A LUA record answers as records of the types in it. So the listing has these record sets, with the code as targets,
+// and nothing is written beside it or in its place. A real record set of the same type hides it.
+func TestLUARecordsStay(t *testing.T) {
+	zone := freshZone(t)
+	p := open(t, input())
+	www := "www." + zone.ID
+	mustRequest(t, http.MethodPatch, "zones/"+zone.ID, zonePatch{RRSets: []rrset{
+		{Name: www, Type: "LUA", TTL: 60, ChangeType: "REPLACE", Records: []record{{Content: `A "ifportup(443, {'192.0.2.7'})"`}, {Content: `CAA "x()"`}, {Content: `TXT "off()"`, Disabled: true}}},
+		{Name: "both." + zone.ID, Type: "LUA", TTL: 60, ChangeType: "REPLACE", Records: []record{{Content: `A "y()"`}}},
+		{Name: "both." + zone.ID, Type: "A", TTL: 60, ChangeType: "REPLACE", Records: []record{{Content: "192.0.2.1"}}},
+	}})
+	listed, err := p.Records(t.Context(), zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed = slices.DeleteFunc(listed, func(r *dns.RecordSet) bool { return r.Type == dns.TypeNS })
+	slices.SortFunc(listed, func(a, b *dns.RecordSet) int { return strings.Compare(a.Name, b.Name) })
+	lua := set("www."+zone.Name, dns.TypeA, `LUA "ifportup(443, {'192.0.2.7'})"`)
+	lua.Properties = []dns.Property{{Name: "pdns/lua", Value: "true"}}
+	if diff := cmp.Diff([]*dns.RecordSet{set("both."+zone.Name, dns.TypeA, "192.0.2.1"), lua}, listed); diff != "" {
+		t.Fatalf("listed (-want +got):\n%s", diff)
+	}
+	before := stored(t, p, zone)
+	w := publishertest.NewFixture(t)
+	w.Provider = p
+	w.Ask(publishertest.Set("www."+zone.Name, "A", "192.0.2.1"), publishertest.Set("www."+zone.Name, "AAAA", "2001:db8::1"))
+	settled := make(chan struct{})
+	close(settled)
+	plans, err := w.Publisher(p).Once(t.Context(), settled, publisher.Within(time.Minute))
+	if err != nil || len(plans) != 1 || len(plans[0].Waiting) != 1 || plans[0].Waiting[0].Reason != publisher.ReasonConflict {
+		t.Errorf("plans %+v, %v, want a conflict", plans, err)
+	}
+	wanted := set("www."+zone.Name, dns.TypeA, "192.0.2.1")
+	if err := p.Apply(t.Context(), zone, []dns.Change{{New: wanted}}); !errors.Is(err, provider.ErrStale) {
+		t.Errorf("an A record beside it: %v", err)
+	}
+	for _, c := range []dns.Change{{Old: lua, New: wanted}, {Old: lua}} {
+		if err := p.Apply(t.Context(), zone, []dns.Change{c}); !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), "LUA record") {
+			t.Errorf("in its place: %v", err)
+		}
+	}
+	if diff := cmp.Diff(before, stored(t, p, zone)); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 }
 

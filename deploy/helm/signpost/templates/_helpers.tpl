@@ -54,6 +54,22 @@ signpost-dns
 {{- end -}}
 {{- end -}}
 
+{{/* The controllers that run, as a JSON list; of a name and the name with a dash, the first one counts. */}}
+{{- define "signpost.controllers" -}}
+{{- $names := list "*" -}}
+{{- if hasKey .Values.controllers.config "names" }}{{ $names = .Values.controllers.config.names }}{{ end -}}
+{{- if kindIs "string" $names }}{{ $names = splitList "," (nospace $names) }}{{ end -}}
+{{- $running := list -}}
+{{- range $name, $_ := (.Files.Get "files/rights.yaml" | fromYaml).controllers -}}
+{{- $decided := "" -}}
+{{- range $names -}}
+{{- if and (not $decided) (has . (list $name (printf "-%s" $name))) }}{{ $decided = . }}{{ end -}}
+{{- end -}}
+{{- if eq $name ($decided | default (ternary $name "" (has "*" $names))) }}{{ $running = append $running $name }}{{ end -}}
+{{- end -}}
+{{- toJson $running -}}
+{{- end -}}
+
 {{/* The variable that a field of a publisher gets the value of a Secret by. */}}
 {{- define "signpost.variable" -}}
 SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
