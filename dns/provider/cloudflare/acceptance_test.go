@@ -287,6 +287,49 @@ func TestSecondBatchFails(t *testing.T) {
 	}
 }
 
+// pausing is a context whose Err takes time, so that fake time goes on in a loop that does nothing else.
+type pausing struct{ context.Context }
+
+// Err implements [context.Context].
+func (p pausing) Err() error {
+	time.Sleep(time.Millisecond)
+	return p.Context.Err()
+}
+
+// A context that ends between two batches ends Apply at once.
+func TestEndBetweenBatches(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var changes []dns.Change
+		for i := range 2 * freeBatch {
+			changes = append(changes, dns.Change{New: want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1")})
+		}
+		ctx, end := context.WithCancel(w.T.Context())
+		var ended time.Time
+		w.server.SetHooks(cloudflaretest.Hooks{After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.Batch {
+				// By then the response has arrived, and the names of the second batch are looked at.
+				time.AfterFunc(freeBatch/2*time.Millisecond, func() {
+					ended = time.Now()
+					end()
+				})
+			}
+			return nil
+		}})
+		err = p.Apply(pausing{ctx}, zones[0], changes)
+		if took := time.Since(ended); !errors.Is(err, context.Canceled) || took > time.Second {
+			t.Errorf("error %v, %v after the end", err, took)
+		}
+		if n := len(w.has()); n != freeBatch {
+			t.Errorf("%d records, want %d", n, freeBatch)
+		}
+	})
+}
+
 // After a 429 with Retry-After, nothing is sent before that time, and the run succeeds (CF15 of
 // spec/clouds.md).
 func TestThrottled(t *testing.T) {
@@ -457,6 +500,22 @@ func TestZoneOfFilterFails(t *testing.T) {
 		}
 		before = p.Last().Get(sub)
 	}
+}
+
+// If the context ends between the zones of --zone-id-filter, the zones that weren't read aren't gone.
+func TestEndBetweenZones(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		w.ids = []string{w.zone, w.server.AddZone(cloudflaretest.Zone{Name: "other.test"})}
+		ctx, end := context.WithCancel(w.T.Context())
+		w.server.SetHooks(cloudflaretest.Hooks{After: func(cloudflaretest.Call) *cloudflaretest.Fault {
+			// By then the response has arrived.
+			time.AfterFunc(time.Microsecond, end)
+			return nil
+		}})
+		if zones, err := w.open().Zones(pausing{ctx}); !errors.Is(err, context.Canceled) {
+			t.Errorf("zones %v, error %v", zones, err)
+		}
+	})
 }
 
 // A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the
