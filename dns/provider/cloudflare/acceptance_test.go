@@ -313,6 +313,142 @@ func TestSecondBatchFails(t *testing.T) {
 	}
 }
 
+// What another writer changes after the names were read and before they are written is never written over, even if
+// the requests take long.
+func TestChangedMeanwhile(t *testing.T) {
+	for name, test := range map[string]struct {
+		// operation is the one in which the writer changes the record, once. after says that its response is made before.
+		operation string
+		after     bool
+		takes     time.Duration
+		fault     *cloudflaretest.Fault
+	}{
+		"throttled":        {operation: cloudflaretest.Batch, fault: cloudflaretest.Throttled(2 * time.Second)},
+		"slow first batch": {operation: cloudflaretest.Batch, takes: maxReadAge},
+		"slow reading":     {operation: cloudflaretest.ListRecords, after: true, takes: slowRead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, free, func(w *fixture) {
+				id := w.server.Put(w.zone, cloudflaretest.Record{Name: "z.shop.test", Type: "A", Content: "192.0.2.1", TTL: 300})
+				p := w.open()
+				zones, err := p.Zones(w.T.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var changes []dns.Change
+				for i := range freeBatch {
+					changes = append(changes, dns.Change{New: want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1")})
+				}
+				changes = append(changes, dns.Change{Old: want("z.shop.test", "A", "192.0.2.1", "ttl=300"), New: want("z.shop.test", "A", "192.0.2.2", "ttl=300")})
+				once := true
+				hook := func(after bool) func(cloudflaretest.Call) *cloudflaretest.Fault {
+					return func(c cloudflaretest.Call) *cloudflaretest.Fault {
+						if c.Operation != test.operation || after != test.after || !once {
+							return nil
+						}
+						once = false
+						w.server.Put(w.zone, cloudflaretest.Record{ID: id, Name: "z.shop.test", Type: "A", Content: "203.0.113.1", TTL: 300})
+						time.Sleep(test.takes)
+						return test.fault
+					}
+				}
+				w.server.SetHooks(cloudflaretest.Hooks{Before: hook(false), After: hook(true)})
+				each, whole := provider.Outcomes(p.Apply(w.T.Context(), zones[0], changes), len(changes))
+				if len(each) == 0 {
+					t.Fatalf("error %v", whole)
+				}
+				if !errors.Is(each[freeBatch], provider.ErrStale) || each[0] != nil {
+					t.Errorf("error of the first name %v, of the changed name %v", each[0], each[freeBatch])
+				}
+				if got := w.server.Get(w.zone, "z.shop.test", "A"); got == nil || got.Content != "203.0.113.1" {
+					t.Errorf("the record is %v", got)
+				}
+			})
+		})
+	}
+}
+
+// While Cloudflare goes on with throttling, or wants a long pause, Apply ends soon. If it lets nothing be read, no
+// name is to blame.
+func TestCannotSend(t *testing.T) {
+	denied := &cloudflaretest.Fault{Status: 400, Code: 1004, Message: "Bad request"}
+	for _, test := range []struct {
+		operation string
+		fault     *cloudflaretest.Fault
+		tries     int
+		takes     time.Duration
+		want      error
+	}{
+		{cloudflaretest.Batch, cloudflaretest.Throttled(2 * time.Second), 1 + maxPauses, 10 * time.Second, provider.ErrThrottled},
+		{cloudflaretest.Batch, cloudflaretest.Throttled(maxHold + time.Second), 1, time.Second, provider.ErrThrottled},
+		{cloudflaretest.ListRecords, denied, 1, time.Second, provider.ErrUnread},
+	} {
+		withFixture(t, free, func(w *fixture) {
+			p := w.open()
+			zones, err := p.Zones(w.T.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tries := 0
+			w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+				if c.Operation != test.operation {
+					return nil
+				}
+				tries++
+				return test.fault
+			}})
+			begun := time.Now()
+			err = p.Apply(w.T.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
+			if took := time.Since(begun); !errors.Is(err, test.want) || !provider.StopsAll(err) || tries != test.tries || took > test.takes {
+				t.Errorf("%s: error %v after %d tries and %v", test.operation, err, tries, took)
+			}
+		})
+	}
+}
+
+// pausing is a context whose Err takes time, so that fake time goes on in a loop that does nothing else.
+type pausing struct{ context.Context }
+
+// Err implements [context.Context].
+func (p pausing) Err() error {
+	time.Sleep(time.Millisecond)
+	return p.Context.Err()
+}
+
+// A context that ends between two batches ends Apply at once.
+func TestEndBetweenBatches(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var changes []dns.Change
+		for i := range 2 * freeBatch {
+			changes = append(changes, dns.Change{New: want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1")})
+		}
+		ctx, end := context.WithCancel(w.T.Context())
+		var ended time.Time
+		w.server.SetHooks(cloudflaretest.Hooks{After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.Batch {
+				// By then the response has arrived, and the names of the second batch are looked at.
+				time.AfterFunc(freeBatch/2*time.Millisecond, func() {
+					ended = time.Now()
+					end()
+				})
+			}
+			return nil
+		}})
+		err = p.Apply(pausing{ctx}, zones[0], changes)
+		if took := time.Since(ended); !errors.Is(err, context.Canceled) || took > time.Second {
+			t.Errorf("error %v, %v after the end", err, took)
+		}
+		if n := len(w.has()); n != freeBatch {
+			t.Errorf("%d records, want %d", n, freeBatch)
+		}
+	})
+}
+
 // After a 429 with Retry-After, nothing is sent before that time, and the run succeeds (CF15 of
 // spec/clouds.md).
 func TestThrottled(t *testing.T) {
@@ -483,6 +619,22 @@ func TestZoneOfFilterFails(t *testing.T) {
 		}
 		before = p.Last().Get(sub)
 	}
+}
+
+// If the context ends between the zones of --zone-id-filter, the zones that weren't read aren't gone.
+func TestEndBetweenZones(t *testing.T) {
+	withFixture(t, free, func(w *fixture) {
+		w.ids = []string{w.zone, w.server.AddZone(cloudflaretest.Zone{Name: "other.test"})}
+		ctx, end := context.WithCancel(w.T.Context())
+		w.server.SetHooks(cloudflaretest.Hooks{After: func(cloudflaretest.Call) *cloudflaretest.Fault {
+			// By then the response has arrived.
+			time.AfterFunc(time.Microsecond, end)
+			return nil
+		}})
+		if zones, err := w.open().Zones(pausing{ctx}); !errors.Is(err, context.Canceled) {
+			t.Errorf("zones %v, error %v", zones, err)
+		}
+	})
 }
 
 // A zone that may not be changed, or not be listed, doesn't keep the others from being published, and the

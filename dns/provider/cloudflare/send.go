@@ -14,11 +14,11 @@ import (
 // succeed.
 func (a *applying) send(ctx context.Context, units []*unit) error {
 	for _, u := range units {
-		err := a.p.deleteSettings(ctx, a.zone, u.nameChange)
-		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrDryRun) {
+		switch err := a.p.deleteSettings(ctx, a.zone, u.nameChange); {
+		case err == nil:
+		case ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrDryRun):
 			return err
-		}
-		if err != nil {
+		default:
 			u.Fail(err)
 		}
 	}

@@ -85,10 +85,10 @@ func (p *cloudflareProvider) find(ctx context.Context) (found []zone, unlisted, 
 	var errs []error
 	for _, id := range p.filter.IDs {
 		z, err := p.api.zone(ctx, id)
-		if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) {
-			return nil, nil, err
-		}
 		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, provider.ErrThrottled) {
+				return nil, nil, err
+			}
 			errs = append(errs, fmt.Errorf("zone %s: %w", id, err))
 			var known bool
 			if z, known = lastListed(before, id); !known || provider.NothingMade(err) {

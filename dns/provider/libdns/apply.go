@@ -160,17 +160,16 @@ func (w *work) oneByOne(ctx context.Context, units []*unit, batchErr error) {
 		if err != nil {
 			remaining = w.repair(ctx, remaining, err)
 		}
-		switch {
-		case w.stopped != nil:
+		if w.stopped != nil {
 			return
-		case len(remaining) == 0:
+		}
+		w.fail(ctx, remaining, err)
+		if failed++; len(remaining) == 0 || w.isRefusal(err) {
 			failed = 0
-		default:
-			w.fail(ctx, remaining, err)
-			if failed++; !w.isRefusal(err) && failed == maxFailures {
-				w.stopped = err
-				return
-			}
+		}
+		if failed == maxFailures {
+			w.stopped = fmt.Errorf("%w: %d names in a row failed, the last one with: %v", provider.ErrNotTried, failed, u.Err)
+			return
 		}
 	}
 }
