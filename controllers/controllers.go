@@ -147,7 +147,7 @@ func (s *Set) Health() reconcile.Health {
 	return health
 }
 
-// Waiting returns why a Service waits for its next sync, by the kind of objects that its controller writes.
+// Waiting returns why a Service waits for its next sync or is contested, by the kind of objects that its controller writes.
 // Between terms the map is empty.
 func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	waits := map[string]reconcile.Wait{}
@@ -159,7 +159,7 @@ func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
 	return waits
 }
 
-// Unwritten is a change of a Service that a controller has not written yet.
+// Unwritten is a change of a Service that a controller has not written yet, or that another writer keeps reverting.
 type Unwritten struct {
 	reconcile.KeyWait
 	// Objects describes the objects that the controller writes, in words.

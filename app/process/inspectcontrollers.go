@@ -79,6 +79,10 @@ func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.
 		s.Text = fmt.Sprintf("%s of the Service are repaired in %d s, because %s", what, seconds(time.Until(wait.Until)), repairReason(wait))
 		return s
 	}
+	if !wait.Repaired.IsZero() {
+		s.Text = fmt.Sprintf("%s of the Service were last repaired %v ago, because %s", what, time.Since(wait.Repaired).Round(time.Second), repairReason(wait))
+		return s
+	}
 	if wait.Reason == "" {
 		s.Text = fmt.Sprintf("%s of the Service have been held back for %v, because the API server refuses the writes of others: /ready says why", what, since)
 		return s
@@ -99,10 +103,12 @@ func (w unwritten) Waits(limit int) (oldest []inspect.Wait, all int) {
 	return oldest, all
 }
 
-// waitCause says why a write waits. The text has no times, so that Services with the same reason
+// waitCause says why a write waits. The text has no times and no counts, so that Services with the same reason
 // are one finding.
 func waitCause(what string, wait reconcile.Wait) string {
 	switch {
+	case wait.Repairs > 0:
+		return fmt.Sprintf("%s are repaired again and again, because %s keeps changing them: find that writer, and stop one of the two (`signpost check controllers`)", what, writerOf(wait))
 	case !wait.Until.IsZero():
 		return fmt.Sprintf("%s will be repaired: %s", what, repairReason(wait))
 	case wait.Reason == "":
@@ -117,9 +123,10 @@ func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
 // repairReason names the writer of an external change that will be repaired.
 func repairReason(wait reconcile.Wait) string {
-	by := cmp.Or(wait.By, "another program")
 	if wait.Repairs == 0 {
-		return by + " has changed them"
+		return writerOf(wait) + " has changed them"
 	}
-	return fmt.Sprintf("%s keeps changing them (repaired %d times so far): find that writer, and stop one of the two", by, wait.Repairs)
+	return fmt.Sprintf("%s keeps changing them (repaired %d times so far): find that writer, and stop one of the two", writerOf(wait), wait.Repairs)
 }
+
+func writerOf(wait reconcile.Wait) string { return cmp.Or(wait.By, "another program") }

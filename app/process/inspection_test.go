@@ -124,6 +124,10 @@ func TestExplainWaits(t *testing.T) {
 			waits: waits{"Endpoints": {Since: since, Until: time.Now().Add(2500 * time.Millisecond), Repairs: 7}}, leads: leads, query: service,
 			want: "wrong: Endpoints of the Service are repaired in 3 s, because another program keeps changing them (repaired 7 times so far)",
 		},
+		"somebody has kept changing": {
+			waits: waits{"Endpoints": {Since: since, By: "kubectl-edit", Repairs: 7, Repaired: time.Now().Add(-20 * time.Second)}}, leads: leads, query: service,
+			want: "wrong: Endpoints of the Service were last repaired 20s ago, because kubectl-edit keeps changing them (repaired 7 times so far): find that writer",
+		},
 		"without the Lease": {
 			leads: someLeadership{failing: "leases is forbidden"}, query: service,
 			want: "wrong: this process can't write Endpoints and slices, and doesn't know whether another one does: leases is forbidden",
@@ -141,5 +145,20 @@ func TestExplainWaits(t *testing.T) {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// The reason of a contested Service has no number and no time, so that all Services with one writer are one
+// finding.
+func TestCauseOfContestedServices(t *testing.T) {
+	now := time.Now()
+	want := "EndpointSlices are repaired again and again, because other keeps changing them: find that writer, and stop one of the two (`signpost check controllers`)"
+	for name, wait := range map[string]reconcile.Wait{
+		"waits":    {By: "other", Repairs: 5, Until: now.Add(time.Minute)},
+		"repaired": {By: "other", Repairs: 9, Repaired: now},
+	} {
+		if got := waitCause("EndpointSlices", wait); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }

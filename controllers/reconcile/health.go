@@ -83,10 +83,12 @@ type Wait struct {
 	Reason string
 	// Until is when another writer's change is reverted; zero if the Service waits for another reason. By is
 	// the field manager of the change, empty if unknown. Repairs is how many such changes in a row have been
-	// reverted.
-	Until   time.Time
-	By      string
-	Repairs int
+	// reverted, and Repaired the time of the last one if none is pending: such a Service is contested, and has
+	// nothing unwritten.
+	Until    time.Time
+	By       string
+	Repairs  int
+	Repaired time.Time
 }
 
 // KeyWait is a Service that waits.
@@ -165,18 +167,18 @@ func (t *term) health() Health {
 	return h
 }
 
-// waiting returns why a Service waits, and false if it doesn't wait.
+// waiting returns why a Service waits or is contested, and false if it is neither.
 func (t *term) waiting(key Key) (Wait, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if wait, ok := t.writes.waiting[key]; ok {
 		return wait, true
 	}
-	return t.repairs[key].wait(time.Now())
+	return t.repairs[key].report(time.Now())
 }
 
-// allWaiting returns the Services that have waited longest, at most limit, and the number of all waiting
-// Services.
+// allWaiting returns the Services that have waited or been contested longest, at most limit, and the number of
+// all.
 func (t *term) allWaiting(limit int) (all []KeyWait, total int) {
 	t.mu.Lock()
 	for key, wait := range t.writes.waiting {
@@ -187,7 +189,7 @@ func (t *term) allWaiting(limit int) (all []KeyWait, total int) {
 		if _, known := t.writes.waiting[key]; known {
 			continue
 		}
-		if wait, waits := r.wait(now); waits {
+		if wait, reported := r.report(now); reported {
 			all = append(all, KeyWait{key, wait})
 		}
 	}

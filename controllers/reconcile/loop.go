@@ -145,9 +145,9 @@ func (l *Loop) Running() bool { return l.term.Load() != nil }
 type Status interface {
 	// Health returns the health of the writes.
 	Health() Health
-	// Waiting returns why a Service waits, and false if it doesn't wait.
+	// Waiting returns why a Service waits or is contested, as [Loop.Waiting] does.
 	Waiting(key Key) (Wait, bool)
-	// AllWaiting returns the Services that have waited longest, as [Loop.AllWaiting] does.
+	// AllWaiting returns all such Services, as [Loop.AllWaiting] does.
 	AllWaiting(limit int) (oldest []KeyWait, total int)
 }
 
@@ -159,8 +159,8 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
-// Waiting returns why a Service waits for its next sync, and false if it doesn't wait. Between terms no
-// Service waits.
+// Waiting returns why a Service waits for its next sync, or that another writer keeps changing its objects, and
+// false if neither holds. Between terms no Service waits.
 func (l *Loop) Waiting(key Key) (Wait, bool) {
 	if t := l.term.Load(); t != nil {
 		return t.waiting(key)
@@ -168,8 +168,8 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 	return Wait{}, false
 }
 
-// AllWaiting returns the Services that have waited longest, at most limit, with their reasons, and the number
-// of all waiting Services.
+// AllWaiting returns what [Loop.Waiting] returns for all Services, the longest first, at most limit of them, and
+// their number.
 func (l *Loop) AllWaiting(limit int) (oldest []KeyWait, total int) {
 	if t := l.term.Load(); t != nil {
 		return t.allWaiting(limit)

@@ -34,9 +34,9 @@ type repair struct {
 	pending    bool
 	since, due time.Time
 	by         string
-	// count is how many such changes in a row were reverted, the last one at last.
-	count int
-	last  time.Time
+	// count is how many such changes in a row were reverted, the last one at last. The first one was at began.
+	count       int
+	began, last time.Time
 }
 
 // ExternalChange is another writer's change of an object of a Service.
@@ -75,6 +75,9 @@ func (t *term) noteExternalChange(key Key, what ExternalChange, by string) time.
 	if now.Sub(r.last) > calmPeriod {
 		r.count = 0
 	}
+	if r.count == 0 && !r.pending {
+		r.began = now
+	}
 	delay := max(t.o.RepairBatch, delayed(what, t.o.RepairFirst, r.count))
 	if !r.pending {
 		r.pending, r.since, r.due, r.by = true, now, now.Add(delay), by
@@ -103,6 +106,17 @@ func (r *repair) wait(now time.Time) (Wait, bool) {
 		return Wait{}, false
 	}
 	return Wait{Since: r.since, Until: r.due, By: r.by, Repairs: r.count}, true
+}
+
+// report returns why a Service waits for a repair or is contested, and false if it is neither.
+func (r *repair) report(now time.Time) (Wait, bool) {
+	if wait, waits := r.wait(now); waits {
+		return wait, true
+	}
+	if r == nil || r.count < contestedAfter || now.Sub(r.last) > calmPeriod {
+		return Wait{}, false
+	}
+	return Wait{Since: r.began, By: r.by, Repairs: r.count, Repaired: r.last}, true
 }
 
 // repaired records a write. It reports whether the Service has become contested.

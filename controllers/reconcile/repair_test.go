@@ -113,6 +113,40 @@ func TestWaitingRepairsCountAsUnwritten(t *testing.T) {
 	})
 }
 
+// A contested Service is reported between the repairs, too, until nothing was repaired for the calm period. It
+// has nothing unwritten then, so it doesn't count as waiting.
+func TestContestedServicesAreReportedBetweenRepairs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5, func(Key, time.Duration) error { return nil })
+		syncs := 0
+		f.loop.o.Sync = func(_ context.Context, key Key) error {
+			f.loop.Wrote(key, "update", time.Time{}, nil)
+			if syncs++; syncs <= contestedAfter {
+				f.loop.Repair(key, Changed, "other")
+			}
+			return nil
+		}
+		f.lead(t, []Key{web}, func() {
+			time.Sleep(calmPeriod) // the last repair was after 31 s
+			synctest.Wait()
+			want := Wait{Since: f.begun, By: "other", Repairs: contestedAfter, Repaired: f.begun.Add(31 * time.Second)}
+			if got, reported := f.loop.Waiting(web); !reported || got != want {
+				t.Errorf("reported: %t, %+v, want %+v", reported, got, want)
+			}
+			if all, n := f.loop.AllWaiting(10); n != 1 || len(all) != 1 || all[0].Wait != want {
+				t.Errorf("of %d Services, these are reported: %+v", n, all)
+			}
+			if h := f.loop.Health(); h.Waiting != 0 || h.Waits() != 0 {
+				t.Errorf("%d Services wait, for %v, want none", h.Waiting, h.Waits())
+			}
+			time.Sleep(time.Minute)
+			if got, reported := f.loop.Waiting(web); reported {
+				t.Errorf("still reported after the calm period: %+v", got)
+			}
+		})
+	})
+}
+
 // Repairs for a slice that another writer keeps taking over slow down, because each repair leaves one slice
 // behind.
 func TestRepairsOfTakenSlicesSlowDown(t *testing.T) {
