@@ -1,6 +1,6 @@
 // Package kube is the informer cache of Signpost: it lists and watches objects of an API server and keeps
-// what its users need of each. Nothing else in Signpost lists or watches objects. The roles make the tables;
-// app/process makes the clusters.
+// what its users need of each. Nothing else in Signpost watches objects; explanations and commands list some
+// when asked.
 //
 // A [Kind] describes how objects are requested and what is kept of each. [Kind.Table] makes a [Table] with
 // indexes and handlers. [New] binds tables to one API server. [Cluster.Run] follows that server until its

@@ -1,6 +1,6 @@
 // Package portforward finds the processes of Signpost for a command, and makes their ports
 // reachable: one address, or all pods of a selector, forwarded as `kubectl port-forward` does.
-// Commands call [Find] with a [Target] and pass the result to package inspectclient or destclient;
+// Commands call [Find] with a [Target] and pass the result to package inspectclient, destclient or xdsclient;
 // at their end they call [Found.Close].
 //
 // # Concurrency

@@ -9,5 +9,5 @@
 //
 // # Concurrency
 //
-// A Config belongs to one goroutine, that of the command. The other functions are pure.
+// A Config belongs to one goroutine, that of the command. The functions may be called from any goroutine.
 package settings

@@ -6,15 +6,14 @@
 // flags of that program: with one dash or two for Linkerd's, with --no- before them for those of
 // ExternalDNS.
 //
-//   - run, destination, controllers and dns run roles (package process) with the flags of package
+//   - run, destination, controllers, dns and xds run roles (package process) with the flags of package
 //     settings.
-//   - plan calls package preview, get and profile call package destclient.
+//   - plan calls package preview, get and profile call package destclient, xds get calls xdsclient.
 //   - The commands that query processes use package inspectclient, with the flags in client.go.
 //
-// The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an argument or
-// the config file. Two commands differ. For `signpost plan`, 2 means that something would be
-// changed, and every failure is 1. For `signpost explain`, 1 means that something is wrong, and 2
-// that this is unknown. docs/cli.md has the table.
+// The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an argument or the config
+// file. The commands plan, now, explain, check and xds get have further meanings of 1 and 2: docs/cli.md has
+// the table.
 //
 // # Concurrency
 //

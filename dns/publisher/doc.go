@@ -1,7 +1,7 @@
 // Package publisher keeps the zones of a provider in line with the records that the objects of a
 // cluster ask for. It is the reconcile loop between sources, plan, registry (package owner) and
-// provider. Package process creates a publisher for each section of the configuration and runs it
-// under a lease.
+// provider. Package configure creates a publisher for each section of the configuration, and package
+// process runs it under a lease.
 //
 // A [Publisher] keeps a copy of each zone, the mirror. A changed object is handled in these steps:
 //

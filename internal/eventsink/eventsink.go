@@ -6,8 +6,8 @@
 // name of an Event is a hash of its content ([Name]), and an Event that exists in the API server is counted
 // there.
 //
-// The controllers and the destination role send through [Recorders], and a process about its own pod through
-// a [New] sink. The dns role, whose Events have another form, uses Name.
+// The controllers and the roles destination and xds send through [Recorders], and a process about its own pod
+// through a [New] sink. The dns role, whose Events have another form, uses Name.
 //
 // # Concurrency
 //

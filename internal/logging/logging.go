@@ -1,6 +1,6 @@
 // Package logging sets up the log of the process: a log/slog handler with a level and a format, for our
-// packages and for libraries. The command calls [New] and [RouteLibraries] once, before it starts anything
-// else.
+// packages and for libraries. Package process calls [New] and [RouteLibraries] once, before it starts anything
+// else; other commands drop the logs of libraries with RouteLibraries.
 //
 // New makes the logger from --log-level and --log-format, or the config file. It writes text or JSON, one
 // line per entry, with Linkerd's level names (trace to panic). RouteLibraries sends the logs of klog

@@ -1,5 +1,5 @@
-// Package report counts and logs the problems of objects, each of them once. The command makes one [Reporter]
-// for its process; tables, the catalog and the controllers report to it.
+// Package report counts and logs the problems of objects, each of them once. Package process makes one
+// [Reporter]; tables, linked clusters and the destination role report to it.
 //
 // Readers of the API server meet the same problem with every event of the object, and pass it to
 // [Reporter.Report], which is an objectmeta.Report. Two problems are the same if their object, field and

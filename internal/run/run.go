@@ -1,5 +1,5 @@
 // Package run runs the components of a process as a group: they start together, and the first one to end
-// stops the others. The command runs one [Group] for its process. A role with several loops may run another
+// stops the others. Package process runs one [Group]. A role with several loops may run another
 // group inside an actor.
 //
 // An [Actor] is a function that works until its context ends. [Group.Run] starts every actor in a goroutine

@@ -1,5 +1,5 @@
-// Package linked feeds a catalog from the clusters that are linked to our own. The destination role makes one
-// [Set].
+// Package linked feeds a catalog from the clusters that are linked to our own. The roles destination and xds
+// of a process share one [Set].
 //
 // A link is a Secret in the namespace of the control plane (spec/destination.md §4) with the name and the
 // domains of a cluster, and a kubeconfig for it. The Set reads these Secrets and keeps a kube.Cluster for

@@ -163,7 +163,7 @@ func withoutValue(err error) error {
 	return err
 }
 
-// zones returns the zones of --libdns-zones by canonical name. Nil means those that the module
+// zones returns the zones of --libdns-zone by canonical name. Nil means those that the module
 // lists.
 func (c *Config) zones(m module.Module, client module.Client) ([]dns.Zone, error) {
 	if _, lists := client.(zoneLister); !lists && len(c.Zones) == 0 {
