@@ -194,7 +194,7 @@ func (f *search) leader(l Leading) {
 	if len(l.Unled) > 0 {
 		f.add(Finding{
 			Area: AreaLeader, Severity: SeverityError, Subject: "role " + l.Role,
-			Cause: fmt.Sprintf("nobody publishes for %s: the leader has other publishers or settings: give each installation a Lease of its own, or the same settings", strings.Join(l.Unled, ", ")),
+			Cause: fmt.Sprintf("nobody does the work of %s: the leader has other publishers, controllers or settings: give each installation a Lease of its own, or the same settings", strings.Join(l.Unled, ", ")),
 		})
 	}
 	// Failing requests for the Lease (Trouble) are among the problems.

@@ -78,8 +78,8 @@ type Leading struct {
 	Since  *time.Time `json:"since,omitempty"`
 	// Trouble says why requests for the Lease fail; empty if they don't.
 	Trouble string `json:"trouble,omitempty"`
-	// Unled are publishers of this process that the leader doesn't have, or has with other settings:
-	// nothing is published for them.
+	// Unled are publishers or controllers of this process that the leader doesn't have, or publishers that it
+	// has with other settings: nobody does their work.
 	Unled []string `json:"unled,omitempty"`
 }
 

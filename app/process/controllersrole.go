@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"slices"
 
 	"github.com/signpostd/signpost/app/inspect"
@@ -48,14 +47,12 @@ func newControllersRole(in roleInput, o settings.Controllers, explains bool) (ro
 		return role{}, err
 	}
 	return role{
-		Name:   settings.ControllersSection,
-		Tables: w.set.Tables(),
-		Actors: func(settled <-chan struct{}) []run.Actor {
-			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
-		},
+		Name:        settings.ControllersSection,
+		Tables:      w.set.Tables(),
+		Actors:      func(settled <-chan struct{}) []run.Actor { return w.actors("controllers", settled) },
 		Details:     w.details,
 		SendWarning: w.sendWarning,
-		Leading:     func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
+		Leading:     func() inspect.Leading { return w.unled.leading(settings.ControllersSection) },
 		Problems:    w.leadership.problems,
 		Offer:       inspect.Offer{Explains: waitExplainer{set: w.set, leadership: w.leadership, objects: w.objects}, Writes: unwritten{w.set}},
 	}, nil

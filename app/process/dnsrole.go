@@ -62,7 +62,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		return nil, err
 	}
 	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: clients.closeIdle, rotation: newRotation(o.Publishers, in.Log)}
-	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
+	if r.unled, err = unledPublishers(in, leadership, o.Publishers); err != nil {
 		return nil, err
 	}
 	input := configure.Input{REST: in.REST, Log: in.Log, MayWrite: leadership.fence.Check, Tracer: in.Tracer, History: in.History, Accounts: &provider.Accounts{}}
@@ -156,9 +156,9 @@ func (r *dnsRole) tables() (all []kube.AnyTable) {
 
 func (r *dnsRole) role() role {
 	return role{
-		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.details,
+		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.unled.details,
 		Offer:   r.offer(),
-		Leading: r.leading,
+		Leading: func() inspect.Leading { return r.unled.leading(settings.DNSSection) },
 
 		Problems: func() []inspect.Problem {
 			return append(r.leadership.problems(), dnsinspect.Problems(r.publishers())...)
@@ -178,24 +178,6 @@ func (r *dnsRole) warnings() sendWarning {
 	}
 }
 
-// leading returns the leader, and the publishers that the leader doesn't run, for the status.
-func (r *dnsRole) leading() inspect.Leading {
-	l := r.leadership.leading(settings.DNSSection)
-	l.Unled, _ = r.unled.names()
-	return l
-}
-
-// details returns lines for /ready. A standby stays ready even if the leader lacks its publishers:
-// otherwise a rollout that adds a publisher would wait for the standby, and the old leader for the
-// rollout.
-func (r *dnsRole) details() []string {
-	lines := r.leadership.details()
-	if _, sentence := r.unled.names(); sentence != "" {
-		lines = append(lines, sentence)
-	}
-	return lines
-}
-
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
@@ -213,7 +195,7 @@ func (r *dnsRole) offer() inspect.Offer {
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
 	actors := []run.Actor{{Name: "dns leader", Run: func(ctx context.Context) error { return r.lead(ctx, settled) }}}
 	if r.leadership.elector != nil {
-		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx, r) }})
+		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx) }})
 	}
 	actors = append(actors, run.Actor{Name: "rotation of secrets", Run: r.rotation.run})
 	if r.sender != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/app/inspect/whyserved"
 	"github.com/signpostd/signpost/app/settings"
 	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/internal/run"
 )
 
 type writerConfig struct {
@@ -28,6 +29,8 @@ type writerConfig struct {
 type writer struct {
 	set        *controllers.Set
 	leadership *leadership
+	// unled detects controllers that the leader doesn't run.
+	unled *unled
 	// leaseDuration limits how long a new leader may take until its tables are up to date, if it is
 	// longer than upToDateLimit.
 	leaseDuration time.Duration
@@ -43,7 +46,7 @@ type writer struct {
 // newWriter returns a writer, which isn't started.
 func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	var clients connections
-	leadership, err := newLeadership(in, &clients, c.leader, c.identity, "")
+	leadership, err := newLeadership(in, &clients, c.leader, c.identity, controllersLed(c.set.Controllers))
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +65,8 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 		leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log,
 		sendWarning: podWarnings(c.set.EventClient.CoreV1(), "signpost-controllers", in.Log),
 	}
+	w.unled = unledControllers(in, leadership, c.set.Controllers)
+	w.unled.sendWarning = w.sendWarning
 	if c.explains {
 		live, err := clients.client(in.REST, clientConfig{timeout: requestTimeout, qps: explainRate, burst: explainBurst, wrap: whyserved.Bounded})
 		if err != nil {
@@ -102,7 +107,15 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	return w.leadership.run(ctx, work.run)
 }
 
-// details returns the leader, and failing writes of this process, for /ready.
+// actors returns what runs while the process does.
+func (w *writer) actors(name string, settled <-chan struct{}) []run.Actor {
+	return []run.Actor{
+		{Name: name, Run: func(ctx context.Context) error { return w.run(ctx, settled) }},
+		{Name: name + " standby", Run: w.unled.run},
+	}
+}
+
+// details returns the leader, controllers that it doesn't run, and failing writes of this process, for /ready.
 func (w *writer) details() []string {
-	return append(w.leadership.details(), writesOf(w.set.Health())...)
+	return append(w.unled.details(), writesOf(w.set.Health())...)
 }
