@@ -128,7 +128,7 @@ func (c *call) end(err error) { c.ended, c.err = true, endOf(c.ctx, err) }
 
 // makeStream opens the stream, and sends nothing.
 func (c *call) makeStream() {
-	a, err := c.server.accept(c.request)
+	a, err := c.server.accept(c.ctx, c.request)
 	if err == nil && c.method == methodGet {
 		err = c.server.openGet(c, a)
 	} else if err == nil {

@@ -45,9 +45,9 @@ func TestRequestLimits(t *testing.T) {
 		why     clientlimits.Refusal
 		logged  int // lines
 	}{
-		"4 MB of dots":   {&pb.GetDestination{Path: strings.Repeat("a.", 2_000_000) + "svc.cluster.local"}, "ResourceExhausted", clientlimits.RefusedMessage, 0},
-		"4 MB of token":  {&pb.GetDestination{Path: getPath, ContextToken: strings.Repeat("\x01", 4_000_000)}, "ResourceExhausted", clientlimits.RefusedMessage, 0},
-		"a long path":    {&pb.GetDestination{Path: strings.Repeat("a.", maxPath/2) + "b"}, "InvalidArgument", refusedPath, 0},
+		"4 MB of dots":   {&pb.GetDestination{Path: strings.Repeat("a.", 2_000_000) + "svc.cluster.local"}, "ResourceExhausted", clientlimits.RefusedMessage, 1},
+		"4 MB of token":  {&pb.GetDestination{Path: getPath, ContextToken: strings.Repeat("\x01", 4_000_000)}, "ResourceExhausted", clientlimits.RefusedMessage, 1},
+		"a long path":    {&pb.GetDestination{Path: strings.Repeat("a.", maxPath/2) + "b"}, "InvalidArgument", refusedPath, 1},
 		"a long token":   {&pb.GetDestination{Path: getPath, ContextToken: "secret" + strings.Repeat("x", maxToken)}, "open", refusedToken, 1},
 		"a broken token": {&pb.GetDestination{Path: getPath, ContextToken: "secret\nlevel=ERROR"}, "open", refusedToken, 1},
 	} {
@@ -73,6 +73,9 @@ func TestRequestLimits(t *testing.T) {
 				log := f.log.String()
 				if n := strings.Count(log, "\n"); n != tc.logged || len(log) > 300*tc.logged || strings.Contains(log, "secret") {
 					t.Errorf("%d lines with %d bytes, want %d and no secret:\n%.1000s", n, len(log), tc.logged, log)
+				}
+				if named := strings.Contains(log, fmt.Sprintf("limit=%s from=", tc.why)); named == (tc.want == "open") {
+					t.Errorf("the log names a refused client: %t\n%s", named, log)
 				}
 				f.settle()
 			})

@@ -69,7 +69,7 @@ func (s *limitedStream) RecvMsg(m any) error {
 		return err
 	case <-limit.C:
 		close(w.jobs) // w ends after its job, and nothing waits for that
-		s.server.refused(clientlimits.RefusedSlow)
+		s.server.refusedClient(clientlimits.RefusedSlow, clientlimits.ClientIDFrom(s.Context()))
 		return clientlimits.ErrSlowRequest
 	}
 }
@@ -87,7 +87,7 @@ func (s *limitedStream) receive(m any) error {
 	defer s.server.clients.EndRequest(client)
 	err := s.ServerStream.RecvMsg(m)
 	if status.Code(err) == codes.ResourceExhausted {
-		s.server.refused(clientlimits.RefusedMessage)
+		s.server.refusedClient(clientlimits.RefusedMessage, client)
 	}
 	return err
 }

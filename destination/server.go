@@ -32,6 +32,7 @@ type Server struct {
 	catalog        *catalog.Catalog
 	config         *Config
 	log            *slog.Logger
+	refusals       *clientlimits.RefusalLog
 	topics         *topics
 	profiles       *profileViews
 	getStreams     streams.Set[*stream]
@@ -62,16 +63,17 @@ type Server struct {
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	config.Limits = config.Limits.WithDefaults()
 	s := &Server{
-		catalog: c,
-		config:  &config,
-		log:     log,
-		tokens:  rate.Sometimes{First: 1, Interval: logInterval},
-		calls:   streams.NewCalls(),
-		opening: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		catalog:  c,
+		config:   &config,
+		log:      log,
+		refusals: clientlimits.NewRefusalLog(log),
+		tokens:   rate.Sometimes{First: 1, Interval: logInterval},
+		calls:    streams.NewCalls(),
+		opening:  make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
-	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.clients = clientlimits.NewClients(&config.Limits, s.refusedClient)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
-	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refused, undeclared: map[portsOfClient]int{}}
+	s.topics = &topics{catalog: c, config: s.config, clients: s.clients, refused: s.refusedClient, undeclared: map[portsOfClient]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients}
 	s.metrics = newMetrics(s, r)
 	s.config.conflicts = newConflicts(s)
@@ -88,12 +90,18 @@ func (s *Server) Opened() uint64 { return s.opened.Load() }
 // clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return append(s.config.Limits.ServerOptions(),
-		clientlimits.KeepHeaders(s.refused), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
+		clientlimits.KeepHeaders(s.refusedClient), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.ChainStreamInterceptor(s.limitCall))
 }
 
 // refused counts a refused or ignored call, query or token, or a closed connection.
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
+}
+
+// refusedClient counts a refused call or query, and logs whose it is.
+func (s *Server) refusedClient(why clientlimits.Refusal, client clientlimits.ClientID) {
+	s.refused(why)
+	s.refusals.Refused(why, client)
 }
 
 // Listener returns a listener that accepts as many connections as the limits allow.
@@ -192,9 +200,9 @@ func (s *Server) errAfterStop() error {
 }
 
 // accept parses the authority of a call. The error is a status.
-func (s *Server) accept(r *pb.GetDestination) (authority, error) {
+func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
 	if n := len(r.GetPath()); n > maxPath {
-		s.refused(refusedPath)
+		s.refusedClient(refusedPath, clientlimits.ClientIDFrom(ctx))
 		return authority{}, status.Errorf(codes.InvalidArgument, "the path has %d bytes, and may have %d", n, maxPath)
 	}
 	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)

@@ -249,7 +249,7 @@ type topics struct {
 	config  *Config
 	clients *clientlimits.Clients
 	// refused counts refusals.
-	refused func(clientlimits.Refusal)
+	refused func(clientlimits.Refusal, clientlimits.ClientID)
 
 	running sync.WaitGroup
 	// undeclared counts the topics for undeclared ports. The lock of m guards it, because m calls the
@@ -285,7 +285,7 @@ func (ss *topics) acquire(q query, by subscriber) (*topic, error) {
 func (ss *topics) begin(q query, by subscriber) error {
 	ports := portsOfClient{by.client, q.service}
 	if by.undeclared && ss.undeclared[ports] >= ss.config.Limits.MaxUndeclaredPorts {
-		ss.refused(refusedUndeclaredPort)
+		ss.refused(refusedUndeclaredPort, by.client)
 		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and this client asks for %d such ports already; declare it",
 			q.service.Name, q.service.Namespace, q.port, ss.undeclared[ports])
 	}

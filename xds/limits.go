@@ -61,7 +61,7 @@ const (
 func (s *stream) admit(typ resourceType, names []string, added int) error {
 	for _, name := range names {
 		if len(name) > maxNameLength {
-			s.server.refused(refusedName)
+			s.server.refusedClient(refusedName, s.client.id)
 			return status.Errorf(codes.InvalidArgument, "a resource name has %d bytes, and may have %d", len(name), maxNameLength)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *stream) admit(typ resourceType, names []string, added int) error {
 		limit = maxNames
 	}
 	if s.names+added > limit {
-		s.server.refused(refusedNames)
+		s.server.refusedClient(refusedNames, s.client.id)
 		return status.Errorf(codes.ResourceExhausted, "the stream would be subscribed to %d resources by name, and may be to %d", s.names+added, limit)
 	}
 	return s.budget.take(s.ctx, s.types[typ].countNew(names)*newNameCost)

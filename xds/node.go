@@ -96,7 +96,7 @@ func (s *stream) nameNamespaces(v *structpb.Value) error {
 	var list []string
 	for name := range strings.FieldsFuncSeq(strings.Join(texts, ","), func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		if len(list) == maxNamespaces || len(name) > maxNamespace {
-			s.server.refused(refusedNamespaces)
+			s.server.refusedClient(refusedNamespaces, s.client.id)
 			return status.Errorf(codes.InvalidArgument, "%s in the metadata of the node has more than %d namespaces, or a name of more than %d bytes: name fewer, or * for all",
 				namespacesKey, maxNamespaces, maxNamespace)
 		}

@@ -53,7 +53,7 @@ func (s *stream) handleDelta(typ resourceType, r *discovery.DeltaDiscoveryReques
 	in := &s.types[typ]
 	names, versions := r.GetResourceNamesSubscribe(), r.GetInitialResourceVersions()
 	if n := len(versions); n > maxInitialVersions {
-		s.server.refused(refusedInitialVersions)
+		s.server.refusedClient(refusedInitialVersions, s.client.id)
 		return status.Errorf(codes.ResourceExhausted, "a request has %d initial_resource_versions, and may have %d", n, maxInitialVersions)
 	}
 	if err := s.admit(typ, names, in.countNew(names)); err != nil {

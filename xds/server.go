@@ -37,6 +37,7 @@ type Server struct {
 	budgets     budgets
 	metrics     *metrics
 	rejections  rejections
+	refusals    *clientlimits.RefusalLog
 	leftOut     rate.Sometimes // limits the log lines about Clusters that a wildcard lacks
 	unproved    rate.Sometimes // limits the log lines about clients without valid authentication
 	opened      atomic.Uint64  // counts the streams
@@ -58,12 +59,13 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		rejections: rejections{
 			log: log, report: config.Rejected, lines: rate.NewLimiter(lineRate, lineBurst), events: rate.NewLimiter(eventRate, eventBurst), seen: map[rejection]struct{}{},
 		},
+		refusals: clientlimits.NewRefusalLog(log),
 		leftOut:  rate.Sometimes{First: 1, Interval: logInterval},
 		unproved: rate.Sometimes{First: 1, Interval: logInterval},
 		workers:  workers{slots: runtime.GOMAXPROCS(0)},
 		calls:    streams.NewCalls(),
 	}
-	s.clients = clientlimits.NewClients(&config.Limits, s.refused)
+	s.clients = clientlimits.NewClients(&config.Limits, s.refusedClient)
 	s.connections = clientlimits.NewConnections(&config.Limits, s.refused, log)
 	s.metrics = newMetrics(s, r)
 	return s
@@ -72,7 +74,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 // ServerOptions returns the options of the gRPC server: codec, credentials and limits of clients.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	limits := &s.config.Limits
-	options := append(limits.ServerOptions(), clientlimits.KeepHeaders(s.refused, auth.Headers()...), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
+	options := append(limits.ServerOptions(), clientlimits.KeepHeaders(s.refusedClient, auth.Headers()...), grpc.ForceServerCodecV2(precoded.NewCodec()), grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionIdle: limits.MaxConnectionIdle, MaxConnectionAge: s.config.MaxConnectionAge, MaxConnectionAgeGrace: connectionGrace,
 	}))
 	if s.config.TLS != nil {
@@ -148,6 +150,12 @@ func (s *Server) blocked(now time.Time) (list []clientlimits.Blocked) {
 
 func (s *Server) refused(why clientlimits.Refusal) {
 	s.metrics.refused.WithLabelValues(string(why)).Inc()
+}
+
+// refusedClient counts a refusal, and logs whose it is.
+func (s *Server) refusedClient(why clientlimits.Refusal, client clientlimits.ClientID) {
+	s.refused(why)
+	s.refusals.Refused(why, client)
 }
 
 func (s *Server) serve(out grpc.ServerStream, variant, only string) error {

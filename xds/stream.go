@@ -154,7 +154,7 @@ func (s *stream) first() (changes placeChanges, err error) {
 	}
 	defer s.server.clients.EndRequest(s.client.id)
 	limit := time.AfterFunc(s.server.config.Limits.RequestTimeout, func() {
-		s.server.refused(clientlimits.RefusedSlow)
+		s.server.refusedClient(clientlimits.RefusedSlow, s.client.id)
 		s.cancel(clientlimits.ErrSlowRequest)
 	})
 	defer limit.Stop()
@@ -288,7 +288,7 @@ func (s *stream) receiveOne(limiter *rate.Limiter) (r discoveryRequest, err erro
 	var raw precoded.Raw
 	if err = s.out.RecvMsg(&raw); err != nil {
 		if status.Code(err) == codes.ResourceExhausted {
-			s.server.refused(clientlimits.RefusedMessage)
+			s.server.refusedClient(clientlimits.RefusedMessage, s.client.id)
 		}
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (s *stream) unsubscribeName(sub *subscription) {
 func (s *stream) subscribe(typ resourceType, name string) (*subscription, error) {
 	if s.budget.subscriptions.Add(1) > maxSubscriptions {
 		s.budget.subscriptions.Add(-1)
-		s.server.refused(refusedSubscriptions)
+		s.server.refusedClient(refusedSubscriptions, s.client.id)
 		return nil, status.Errorf(codes.ResourceExhausted, "the streams of this client are subscribed to %d resources already", maxSubscriptions)
 	}
 	t, err := s.server.acquire(typ, name, &s.client)

@@ -79,7 +79,7 @@ func (t *Target) noPods(notes []string) error {
 	for _, note := range notes {
 		text += "; " + note
 	}
-	return fmt.Errorf("no running pod with the label %s in %s%s: say which pods with --selector and --signpost-namespace (for Linkerd's, --selector linkerd.io/control-plane-component=destination), or name the address of a server with --addr", t.Selector, where, text)
+	return fmt.Errorf("no running pod with the label %s in %s%s: say which pods with --selector and --signpost-namespace (in place of Linkerd's controller, --selector linkerd.io/control-plane-component=destination; of ExternalDNS, --selector app.kubernetes.io/name=external-dns), or name the address of a server with --addr", t.Selector, where, text)
 }
 
 func unready(pod *corev1.Pod) int {

@@ -51,7 +51,7 @@ func TestControllers(t *testing.T) {
 	// Signpost takes over.
 	manager.Stop(20 * time.Second)
 	manager = managed(strings.TrimSpace(page["flag"]))
-	args := strings.Fields(page["start"])
+	args := strings.Fields(strings.ReplaceAll(page["start"], "'", ""))
 	admin := kubetest.Address(t)
 	signpost := start(t, bin, args[0], admin, []string{"KUBECONFIG=" + cluster.Kubeconfig}, append(args[1:], "--metrics-addr="+admin)...)
 	signpost.AwaitReady(t)

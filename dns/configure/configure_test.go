@@ -242,6 +242,16 @@ func TestFlagsOfMissingProviders(t *testing.T) {
 	}
 }
 
+// A provider that ExternalDNS has removed is no misspelled one.
+func TestFormerProviders(t *testing.T) {
+	for _, name := range []string{"vinyldns", "ultradns", "rdns", "digitalocean", "tencentcloud"} {
+		o, _ := given(t, "--source=service", "--provider="+name, "--policy=sync")
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "webhook program for "+name) || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("--provider=%s: %v", name, err)
+		}
+	}
+}
+
 // The error for a flag of an older ExternalDNS says that it was removed (dns F21).
 func TestFormerFlags(t *testing.T) {
 	for name, want := range map[string]string{

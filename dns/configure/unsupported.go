@@ -33,6 +33,12 @@ const missingSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godad
 // missingUsage is the prefix of the usage of flags of missing providers.
 const missingUsage = "accepted for compatibility, without effect: of the provider "
 
+// isMissing reports whether ExternalDNS has or had a provider that is not built in.
+func isMissing(name string) bool {
+	_, missing := missingProviders[name]
+	return missing || slices.ContainsFunc(formerProviders, func(p string) bool { return strings.ReplaceAll(p, "-", "") == name })
+}
+
 func missingProvider(name string) error {
 	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns/webhook.md)", name)
 }
@@ -82,19 +88,18 @@ func MissingProvider(f *pflag.Flag) (string, bool) {
 
 // formerFlags are flags that ExternalDNS has removed before 0.22, each with the replacement.
 var formerFlags = map[string]string{
-	"txt-new-format-only":        "only the current format is written, and older ones are read: leave the flag out",
-	"traefik-disable-legacy":     "legacy kinds of Traefik are read only with --traefik-enable-legacy: leave the flag out",
-	"digitalocean-api-page-size": "leave the flag out",
-	"rfc2136-create-ptr":         "use --create-ptr with --managed-record-types=PTR",
-	"pihole-api-version":         "the provider pihole is not built in: use --provider=webhook with a webhook program for it",
-	"cf-api-endpoint":            "the source cloudfoundry was removed: leave the flag out",
-	"cf-username":                "the source cloudfoundry was removed: leave the flag out",
-	"cf-password":                "the source cloudfoundry was removed: leave the flag out",
+	"txt-new-format-only":    "only the current format is written, and older ones are read: leave the flag out",
+	"traefik-disable-legacy": "legacy kinds of Traefik are read only with --traefik-enable-legacy: leave the flag out",
+	"rfc2136-create-ptr":     "use --create-ptr with --managed-record-types=PTR",
+	"pihole-api-version":     "the provider pihole is not built in: use --provider=webhook with a webhook program for it",
+	"cf-api-endpoint":        "the source cloudfoundry was removed: leave the flag out",
+	"cf-username":            "the source cloudfoundry was removed: leave the flag out",
+	"cf-password":            "the source cloudfoundry was removed: leave the flag out",
 }
 
-// formerProviders are prefixes of flags whose provider ExternalDNS has removed.
+// formerProviders are the providers that ExternalDNS has removed, as the prefixes of their flags.
 var formerProviders = []string{
-	"akamai", "bluecat", "designate", "dyn", "ibmcloud", "infoblox", "plural", "rcodezero", "rdns", "safedns", "stackpath", "tencent-cloud", "transip", "ultradns", "vinyldns", "vultr",
+	"akamai", "bluecat", "designate", "digitalocean", "dyn", "ibmcloud", "infoblox", "plural", "rcodezero", "rdns", "safedns", "stackpath", "tencent-cloud", "transip", "ultradns", "vinyldns", "vultr",
 }
 
 // FormerFlag returns the replacement of a flag that ExternalDNS has removed, or "". The name has no

@@ -136,7 +136,7 @@ func (o *Options) checkProviders() error {
 		errs = append(errs, fmt.Errorf("--provider: none given: use one of %s", strings.Join(ProviderNames(), ", ")))
 	}
 	for _, name := range o.Providers {
-		if _, missing := missingProviders[name]; missing {
+		if isMissing(name) {
 			errs = append(errs, missingProvider(name))
 		} else {
 			errs = append(errs, checkChoices("provider", name))

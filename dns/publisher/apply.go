@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -88,8 +89,26 @@ func describe(c dns.Change) string {
 	case c.New == nil:
 		return "delete " + text
 	default:
-		return fmt.Sprintf("update %s, was %s", text, shownTargets(c.Old.Targets))
+		return "update " + text + ", " + updated(c.Old, c.New)
 	}
+}
+
+// updated describes what an update changes. If nothing of the record differs, only its ownership record does.
+func updated(old, wanted *dns.RecordSet) string {
+	var parts []string
+	if !slices.Equal(old.Targets, wanted.Targets) {
+		parts = append(parts, "was "+shownTargets(old.Targets))
+	}
+	if old.TTL != wanted.TTL {
+		parts = append(parts, fmt.Sprintf("ttl was %d", old.TTL))
+	}
+	if !slices.Equal(old.Properties, wanted.Properties) {
+		parts = append(parts, "other properties")
+	}
+	if len(parts) == 0 {
+		return "ownership record"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // maxTargetsShown and maxTargetShown limit the targets in a text, and the bytes of each. Objects may

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -250,11 +251,11 @@ func (p *Publisher) listedRecords(z *zone, found difference, unknownOutcomes int
 	}
 	defer p.measure(z)
 	if err != nil {
-		p.operationFailed(&z.reading, "read zone "+z.Name, err)
+		p.operationFailed(&z.reading, "read zone "+cmp.Or(z.Name, "."), err)
 		return
 	}
 	p.throttles = 0
-	p.operationSucceeded(&z.reading, "read zone "+z.Name)
+	p.operationSucceeded(&z.reading, "read zone "+cmp.Or(z.Name, "."))
 	if !p.zones.has(z) || unknownOutcomes != z.unknownOutcomes {
 		// The zone is read again.
 		return

@@ -3,6 +3,7 @@ package publisher
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,12 +127,32 @@ func TestLoggedTargets(t *testing.T) {
 	for i := range 20_000 {
 		r.Targets = append(r.Targets, fmt.Sprintf("10.0.%d.%d", i>>8, i&255))
 	}
-	text := describe(dns.Change{Old: r, New: r})
+	before := &dns.RecordSet{Name: r.Name, Type: r.Type, Targets: slices.Clone(r.Targets)}
+	before.Targets[0] = "10.1.0.0"
+	text := describe(dns.Change{Old: before, New: r})
 	if len(text) > 2000 || strings.Count(text, "and 19980 more") != 2 || !strings.Contains(text, "10.0.0.19") {
 		t.Errorf("%d bytes: %.600s", len(text), text)
 	}
 	few := &dns.RecordSet{Name: "few.shop.test", Type: "TXT", Targets: []string{strings.Repeat("x", 100_000)}}
 	if text := describe(dns.Change{New: few}); len(text) > 2000 {
 		t.Errorf("%d bytes for one long target", len(text))
+	}
+}
+
+// A log line about an update says what is updated, also if the targets stay.
+func TestLoggedUpdates(t *testing.T) {
+	old := dns.RecordSet{Name: "www.shop.test", Type: "A", Targets: []string{"192.0.2.1"}, TTL: 300}
+	for want, update := range map[string]func(r *dns.RecordSet){
+		"update www.shop.test A [192.0.2.2], was [192.0.2.1]":              func(r *dns.RecordSet) { r.Targets = []string{"192.0.2.2"} },
+		"update www.shop.test A [192.0.2.2], was [192.0.2.1], ttl was 300": func(r *dns.RecordSet) { r.Targets, r.TTL = []string{"192.0.2.2"}, 60 },
+		"update www.shop.test A [192.0.2.1], ttl was 300":                  func(r *dns.RecordSet) { r.TTL = 60 },
+		"update www.shop.test A [192.0.2.1], other properties":             func(r *dns.RecordSet) { r.Properties = []dns.Property{{Name: "alias", Value: "true"}} },
+		"update www.shop.test A [192.0.2.1], ownership record":             func(r *dns.RecordSet) { r.Labels = map[string]string{dns.LabelResource: "service/shop/web"} },
+	} {
+		updated := old
+		update(&updated)
+		if got := describe(dns.Change{Old: &old, New: &updated}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

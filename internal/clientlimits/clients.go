@@ -60,7 +60,7 @@ func PeerFrom(ctx context.Context) (at netip.AddrPort) {
 // Clients counts the resources of the server that each client uses. Clients that use none are forgotten.
 type Clients struct {
 	// refused is called for each refusal.
-	refused func(Refusal)
+	refused func(Refusal, ClientID)
 	bounds  [resources]bound
 
 	mu sync.Mutex
@@ -100,7 +100,7 @@ const pendingClients = 2
 const memoryClients = 10
 
 // NewClients returns the counters for a server with these limits. They call refused for each refusal.
-func NewClients(limits *Limits, refused func(Refusal)) *Clients {
+func NewClients(limits *Limits, refused func(Refusal, ClientID)) *Clients {
 	return &Clients{refused: refused, m: map[ClientID]usage{}, bounds: [resources]bound{
 		// A mesh has more calls than any number that would save memory, so only one host is limited.
 		openStream: {
@@ -170,10 +170,10 @@ func (c *Clients) use(id ClientID, of resource, n int) error {
 	h, limit := c.m[id], c.bounds[of]
 	switch {
 	case h[of]+n > limit.one:
-		c.refused(limit.refusedOne)
+		c.refused(limit.refusedOne, id)
 		return status.Errorf(codes.ResourceExhausted, limit.messageOne, h[of])
 	case limit.all > 0 && c.all[of]+n > limit.all:
-		c.refused(limit.refusedAll)
+		c.refused(limit.refusedAll, id)
 		return status.Errorf(codes.ResourceExhausted, limit.messageAll, c.all[of])
 	}
 	c.all[of] += n

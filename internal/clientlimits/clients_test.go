@@ -35,7 +35,7 @@ func TestClientsHaveSeparateLimits(t *testing.T) {
 	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
 	limits := Limits{MaxConcurrentStreamsPerHost: 1, MaxPendingRequests: 1, MaxQueriesPerClient: 1}.WithDefaults()
 	why := map[Refusal]int{}
-	c := NewClients(&limits, func(r Refusal) { why[r]++ })
+	c := NewClients(&limits, func(r Refusal, _ ClientID) { why[r]++ })
 	for id, want := range map[ClientID]int{greedy: 3, other: 1} {
 		for i := range want {
 			if err := c.BeginStream(id); (err == nil) != (i == 0) {
@@ -65,7 +65,7 @@ func TestClientsHaveSeparateLimits(t *testing.T) {
 // TestStreamsOfOurHost shows that the proxy in our pod may carry any number of calls.
 func TestStreamsOfOurHost(t *testing.T) {
 	limits := Limits{MaxConcurrentStreamsPerHost: 1}.WithDefaults()
-	c := NewClients(&limits, func(r Refusal) { t.Errorf("refused: %s", r) })
+	c := NewClients(&limits, func(r Refusal, _ ClientID) { t.Errorf("refused: %s", r) })
 	proxy := netip.MustParseAddrPort("127.0.0.1:4000")
 	for range 3 {
 		if err := c.BeginStream(proxy); err != nil {
@@ -83,7 +83,7 @@ func TestStreamsOfOurHost(t *testing.T) {
 // All clients together are limited, too: 30,000 silent calls over ten connections took 190 MB (M3).
 func TestPendingRequestsOfAll(t *testing.T) {
 	limits := Limits{MaxPendingRequests: 2}.WithDefaults()
-	c := NewClients(&limits, func(Refusal) {})
+	c := NewClients(&limits, func(Refusal, ClientID) {})
 	begun := map[ClientID]int{}
 	for host := range 10 {
 		id := netip.MustParseAddrPort(fmt.Sprintf("10.0.0.%d:0", host))

@@ -18,10 +18,10 @@ const maxHeaders = 64
 // KeepHeaders returns an option that drops the headers of a call, except those of these names, and
 // refuses calls with too many. Otherwise each open call would cost as much as its headers, many
 // times what the call itself costs. It calls refused for each refusal.
-func KeepHeaders(refused func(Refusal), names ...string) grpc.ServerOption {
+func KeepHeaders(refused func(Refusal, ClientID), names ...string) grpc.ServerOption {
 	return grpc.InTapHandle(func(ctx context.Context, call *tap.Info) (context.Context, error) {
 		if n := count(call.Header); n > maxHeaders {
-			refused(RefusedHeaders)
+			refused(RefusedHeaders, ClientIDFrom(ctx))
 			return nil, status.Errorf(codes.ResourceExhausted, "the call has %d headers, and may have %d", n, maxHeaders)
 		}
 		for name := range call.Header {

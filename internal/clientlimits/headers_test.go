@@ -1,7 +1,6 @@
 package clientlimits
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
@@ -24,17 +22,24 @@ import (
 func TestKeepHeaders(t *testing.T) {
 	var refusals []Refusal
 	kept := make(chan metadata.MD, 1)
-	server := grpc.NewServer(KeepHeaders(func(r Refusal) { refusals = append(refusals, r) }, "authorization"),
+	server := grpc.NewServer(KeepHeaders(func(r Refusal, client ClientID) {
+		refusals = append(refusals, r)
+		if !client.Addr().IsLoopback() {
+			t.Errorf("refused %v, want a client at the loopback interface", client)
+		}
+	}, "authorization"),
 		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 			headers, _ := metadata.FromIncomingContext(stream.Context())
 			kept <- headers
 			return nil
 		}))
-	listener := bufconn.Listen(1 << 10)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

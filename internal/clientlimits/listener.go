@@ -19,7 +19,8 @@ import (
 // sets the same timeout, but only for a *net.TCPConn, which Connection hides.
 const userTimeout = 20 * time.Second
 
-// logInterval is the time between two log lines about refused connections, and about closed ones.
+// logInterval is the time between two log lines about refused connections, about closed ones, and about clients
+// that were refused for one reason.
 const logInterval = 10 * time.Second
 
 // Connections are the open connections of a server. Make them with [NewConnections].

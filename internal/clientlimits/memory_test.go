@@ -14,7 +14,7 @@ func TestMemory(t *testing.T) {
 	greedy, other := netip.MustParseAddrPort("10.0.0.1:0"), netip.MustParseAddrPort("10.0.0.2:0")
 	limits := Limits{MaxResponseBytesPerClient: 100}.WithDefaults()
 	refused := 0
-	c := NewClients(&limits, func(r Refusal) {
+	c := NewClients(&limits, func(r Refusal, _ ClientID) {
 		if r != RefusedMemoryOfClient {
 			t.Errorf("refused: %s", r)
 		}

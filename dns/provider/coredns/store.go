@@ -169,6 +169,9 @@ func classify(err error) error {
 			return fmt.Errorf("%w: %w", provider.ErrRejected, err)
 		}
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: check that etcd runs at an address of ETCD_URLS (default %s), and the network on the way", err, defaultURL)
+	}
 	return err
 }
 
