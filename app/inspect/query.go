@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // maxLabel and maxName limit names of objects and of DNS.
@@ -199,6 +201,9 @@ func (t Typed) host(text string) (Query, error) {
 	if !valid {
 		return Query{}, noSubject(text)
 	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r != '.' && notInName(r) }) {
+		return Query{Name: name}, nil
+	}
 	if q := t.service(name); q != nil {
 		q.Port = port
 		return Query{Service: q}, nil
@@ -246,21 +251,13 @@ func cutPort(text string) (bare string, port uint16, err error) {
 	return text[:at], port, nil
 }
 
-// dnsName returns the canonical form of a DNS name. As in records, labels may have an underscore or
-// be a star.
+// dnsName returns the canonical form of a DNS name. Any name is valid that a zone can have, also with escapes.
 func dnsName(text string) (string, bool) {
-	name := strings.ToLower(strings.TrimSuffix(text, "."))
-	if name == "" || len(name) > maxName {
-		return "", false
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, notInName) {
-			return "", false
-		}
-	}
-	return name, true
+	name := dns.Canonical(text)
+	return name, dns.CheckNameWith(name, dns.EscapedCharacters) == nil
 }
 
+// notInName reports whether a character is in no name of a host, of a service or of a wildcard.
 func notInName(r rune) bool {
 	return r != '-' && r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 }

@@ -376,7 +376,7 @@ func TestTypedQueries(t *testing.T) {
 	}
 	for _, text := range []string{
 		"a b", "a b c", "web -x shop", "web:0", "web:99999", "web:", ":80", "a//b", "/", "a/b/c/d", "a..b", "http://", "http://[", "-n shop",
-		"web -n a_b", "10.0.0.7:0", "fe80::1%eth0", "svc/", "svc//web", "é.example.org", strings.Repeat("a", 64) + ".org",
+		"web -n a_b", "10.0.0.7:0", "fe80::1%eth0", "svc/", "svc//web", strings.Repeat("a", 64) + ".org",
 		strings.Repeat("a.", 200) + "org", "\x00", "svc/we b", "pod/shop/w\neb", "shop/web:a_b", "10.0.0.7:http", "www.example.org:http", "pod/shop/web-1:http", "svc/web.shop",
 	} {
 		if q, err := s.query(parameters{values: map[string]string{"q": text}}); err == nil {

@@ -22,7 +22,7 @@ const (
 	rotationSpread = time.Minute
 )
 
-// rotation ends the process when a secret has changed in its file. In a pod, the kubelet starts the
+// rotation ends the process when a secret or the authorities of --tls-ca have changed in their file. In a pod, the kubelet starts the
 // container again, with the new secret. Outside of a pod, rotation only logs a warning. Secrets with
 // which the process couldn't start are logged, and the previous ones stay in use.
 type rotation struct {
@@ -44,12 +44,12 @@ func (r rotation) run(ctx context.Context) error {
 		return nil
 	}
 	if !r.restarts {
-		r.log.Warn("Secrets have changed in their files; restart this process to use them", "flags", strings.Join(changed, ", "))
+		r.log.Warn("Secrets or authorities have changed in their files; restart this process to use them", "flags", strings.Join(changed, ", "))
 		<-ctx.Done()
 		return nil
 	}
 	delay := rand.N(r.spread)
-	r.log.Info("Secrets have changed in their files; this process ends, and starts with the new ones", "flags", strings.Join(changed, ", "), "in", delay.Round(time.Second))
+	r.log.Info("Secrets or authorities have changed in their files; this process ends, and starts with the new ones", "flags", strings.Join(changed, ", "), "in", delay.Round(time.Second))
 	_ = pause.For(ctx, delay)
 	return nil
 }
@@ -66,7 +66,7 @@ func (r rotation) await(ctx context.Context) []string {
 			refused = ""
 		case err.Error() != refused && ctx.Err() == nil:
 			refused = err.Error()
-			r.log.Error("Secrets can't be used as they are in their files now: the previous ones stay in use", "flags", strings.Join(changed, ", "), "err", err)
+			r.log.Error("Secrets or authorities can't be used as they are in their files now: the previous ones stay in use", "flags", strings.Join(changed, ", "), "err", err)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/testkit/certtest"
 )
 
 // In a pod a changed secret ends the process, so that the kubelet starts it with the new one.
@@ -102,4 +103,49 @@ type notingWriter struct{ lines chan string }
 func (w *notingWriter) Write(p []byte) (int, error) {
 	w.lines <- string(bytes.TrimSpace(p))
 	return len(p), nil
+}
+
+// Replaced authorities of --tls-ca end the process, once the file has a certificate.
+func TestRotationOfAuthorities(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	write := func(text []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	certificate := func(name string) []byte {
+		cert, _, err := certtest.SelfSigned(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cert
+	}
+	write(certificate("first"))
+	o, flags := configure.New(), pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.Flags(flags)
+	if err := flags.Parse([]string{"--provider=pdns", "--pdns-server=https://127.0.0.1:1", "--pdns-api-key=key", "--tls-ca=" + path}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.OpenProvider(t.Context(), configure.Input{Log: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		said := &notingWriter{lines: make(chan string, 10)}
+		r := rotation{publishers: []*configure.Options{o}, log: slog.New(slog.NewTextHandler(said, nil)), restarts: true, interval: time.Second, spread: time.Second}
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(t.Context()) }()
+		time.Sleep(3 * time.Second)
+		write([]byte("half a certificate"))
+		if line := <-said.lines; !strings.Contains(line, "can't be used") || !strings.Contains(line, "no certificate in PEM form") {
+			t.Errorf("the log says %s", line)
+		}
+		write(certificate("second"))
+		if line := <-said.lines; !strings.Contains(line, "this process ends") || !strings.Contains(line, "--tls-ca") {
+			t.Errorf("the log says %s", line)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -233,6 +234,10 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	}
 	if in.Wrap == nil {
 		in.Wrap = func(rt http.RoundTripper) http.RoundTripper { return rt }
+	}
+	if o.TLS.CA != "" {
+		// If the file can't be read, the provider says so.
+		o.authorities, _ = os.ReadFile(o.TLS.CA)
 	}
 	input := provider.Input{
 		DryRun: o.DryRun, OwnerID: o.Registry.OwnerID, Domains: domains, ZoneIDs: o.ZoneIDs, ZoneNames: o.ZoneNames,

@@ -64,15 +64,17 @@ type Options struct {
 	CallsPerSecond         float64
 	DeletionDelay          time.Duration
 	TLS                    certfiles.ClientFiles
-	Budget                 budget.Limits
-	Reading                listlimit.Limits
-	Approved               string
-	WebhookServer          bool
-	Source                 *source.Options
-	sourceConfigs          map[string]source.Config
-	providerConfigs        map[string]provider.Config
-	sourcePlugins          []source.Plugin
-	providerPlugins        []provider.Plugin
+	// authorities is the content of the file of --tls-ca when the provider was opened.
+	authorities     []byte
+	Budget          budget.Limits
+	Reading         listlimit.Limits
+	Approved        string
+	WebhookServer   bool
+	Source          *source.Options
+	sourceConfigs   map[string]source.Config
+	providerConfigs map[string]provider.Config
+	sourcePlugins   []source.Plugin
+	providerPlugins []provider.Plugin
 	// publisherFlags are the flags of the publisher, without those of the process.
 	publisherFlags *pflag.FlagSet
 	// shared are the common settings of several sources, providers or registries.

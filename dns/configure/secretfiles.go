@@ -1,11 +1,13 @@
 package configure
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -71,8 +73,8 @@ func (o *Options) Secrets() []string {
 	return values
 }
 
-// ChangedSecrets returns the -file flags whose file has another secret than the one that was read.
-// A file that can't be read counts as unchanged.
+// ChangedSecrets returns the -file flags whose file has another secret than the one that was read,
+// and --tls-ca if its file has other authorities. A file that can't be read counts as unchanged.
 func (o *Options) ChangedSecrets() []string {
 	var changed []string
 	eachSecretFile(o.publisherFlags, func(secret, file *pflag.Flag) {
@@ -80,6 +82,11 @@ func (o *Options) ChangedSecrets() []string {
 			changed = append(changed, "--"+file.Name)
 		}
 	})
+	if len(o.authorities) > 0 {
+		if now, err := os.ReadFile(o.TLS.CA); err == nil && !bytes.Equal(now, o.authorities) {
+			changed = append(changed, provider.TLSFlags().CA)
+		}
+	}
 	return changed
 }
 

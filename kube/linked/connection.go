@@ -3,6 +3,7 @@ package linked
 import (
 	"context"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -157,7 +158,7 @@ func works(tables []kube.TableStatus) bool {
 
 // uses reports whether the connection, which may be nil, was made with the kubeconfig of a link.
 func (conn *connection) uses(l *link) bool {
-	return conn != nil && conn.link.Kubeconfig == l.Kubeconfig
+	return conn != nil && (conn.link.Kubeconfig == l.Kubeconfig || reflect.DeepEqual(conn.link.config, l.config))
 }
 
 // denied names the rights that the credentials lack. If the API server doesn't say, it returns otherwise.

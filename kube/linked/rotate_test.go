@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -398,5 +399,30 @@ func TestOneWarningAboutANewKubeconfig(t *testing.T) {
 	warnings := regexp.MustCompile(`level=WARN msg="([^"]*)"`).FindAllStringSubmatch(f.log.String(), -1)
 	if len(warnings) != 1 || !strings.HasPrefix(warnings[0][1], "The new kubeconfig of a linked cluster") {
 		t.Errorf("the warnings are %q, want one about the new kubeconfig", warnings)
+	}
+}
+
+// A kubeconfig that is written again in another form, such as with a comment, has the connection that is in force. The
+// cluster isn't read once more, and nothing is logged.
+func TestSameKubeconfigInAnotherForm(t *testing.T) {
+	cluster := kubetest.Start(t)
+	var opened atomic.Int32
+	f := startWith(t, cluster, kinds.FromEndpointSlices, func(s *Set) {
+		s.open = func(o kube.Options, tables ...kube.AnyTable) (*kube.Cluster, error) {
+			opened.Add(1)
+			return kube.New(o, tables...)
+		}
+	})
+	east := linkTo("east", cluster, t)
+	f.create(east)
+	f.await("east", Synced, "")
+	for _, domain := range []string{"one.test", "two.test", "three.test"} {
+		east.Data[kubeconfigKey] = append([]byte("# written for "+domain+"\n"), east.Data[kubeconfigKey]...)
+		east.Annotations[trustDomainAnnotation] = domain
+		f.update(east)
+		f.wantCluster(catalog.Cluster{Name: "east", TrustDomain: domain, ClusterDomain: east.Annotations[clusterDomainAnnotation], Synced: true})
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections were made, want 1", n)
 	}
 }

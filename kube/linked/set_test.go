@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -71,7 +72,11 @@ func TestLinksChange(t *testing.T) {
 	f.wantCluster(catalog.Cluster{Name: "east", TrustDomain: "new.trust", ClusterDomain: "east.local", Synced: true})
 	snapshot := f.catalog.Service(catalog.ServiceKey{Cluster: "east", Namespace: there, Name: "web"})
 	defer snapshot.Release()
-	east.Data[kubeconfigKey] = []byte(string(kubeconfig) + "\n# rotated\n")
+	east.Data[kubeconfigKey] = []byte(kubeconfigOf(t, api, func(c *clientcmdapi.Config) {
+		for _, there := range c.Clusters {
+			there.DisableCompression = true
+		}
+	}))
 	f.update(east)
 	kubetest.Eventually(t, soon, func() error {
 		if c := f.catalog.Cluster("east"); c == nil || !c.Synced {

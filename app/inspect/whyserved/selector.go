@@ -58,6 +58,9 @@ func selectorSteps(f *facts) []inspect.Step {
 		return append([]inspect.Step{found}, podSteps(f)...)
 	case f.workloads > 0:
 		return []inspect.Step{stepf("Selector", inspect.StepOK, f.ref(), "the selector %s matches %d ExternalWorkloads", text, f.workloads)}
+	case len(f.nearby.pods) == 0 && f.service.DeletionTimestamp != nil:
+		return []inspect.Step{stepf("Selector", inspect.StepWrong, f.ref(), "the Service is being deleted, possibly with its namespace, and the namespace %s has no pods: what remains waits for its finalizers (%s)",
+			f.query.Namespace, short(strings.Join(f.service.Finalizers, ", ")))}
 	case len(f.nearby.pods) == 0:
 		return []inspect.Step{stepf("Selector", inspect.StepWrong, f.ref(), "the selector %s matches no pod, and the namespace %s has no pods: create them, or check the controller that should", text, f.query.Namespace)}
 	default:

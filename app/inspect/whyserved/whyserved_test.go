@@ -282,6 +282,12 @@ func TestCauses(t *testing.T) {
 			verdict: inspect.VerdictWrong, summary: "no pod of the namespace has even a similar label",
 		},
 		"no pods at all": {fixture: new(fixture).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
+		"deleted with its namespace": {
+			fixture: new(fixture).service("web", app("web"), func(s *corev1.Service) {
+				s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: time.Now()}, []string{"service.kubernetes.io/load-balancer-cleanup"}
+			}), query: web(80), verdict: inspect.VerdictWrong,
+			summary: "the Service is being deleted, possibly with its namespace, and the namespace shop has no pods: what remains waits for its finalizers (service.kubernetes.io/load-balancer-cleanup)",
+		},
 		"wrong targetPort": {
 			fixture: new(fixture).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
 			verdict: inspect.VerdictWrong, summary: `the port http:80 has the targetPort "htpp", and no container of the only pod has a port of that name (they have http): did you mean http?`,

@@ -57,3 +57,29 @@ func TestCalls(t *testing.T) {
 		w.CheckCost(func(_ int, name string) { w.addZone(name, azuretest.Group) })
 	})
 }
+
+// A listing that is throttled at a page continues with this page after the pause, and doesn't begin anew.
+func TestListingContinues(t *testing.T) {
+	inBoth(t, func(w *fixture) {
+		for i := range 4 * page {
+			w.server.Set(zoneName, address(fmt.Sprint("n", i), "192.0.2.1"))
+		}
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		w.server.Operations()
+		pages := 0
+		w.before(func(c azuretest.Call) *azuretest.Fault {
+			if pages++; pages == 3 {
+				return azuretest.Throttled(45)
+			}
+			return nil
+		})
+		sets, err := p.Records(w.T.Context(), zones[0])
+		if n := w.server.Operations()[azuretest.ListSets]; err != nil || len(sets) < 4*page || n > 6 {
+			w.T.Errorf("%d record sets with %d requests, %v", len(sets), n, err)
+		}
+	})
+}

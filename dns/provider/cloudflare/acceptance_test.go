@@ -1022,3 +1022,31 @@ func TestZoneDeleted(t *testing.T) {
 		w.CheckZoneDeleted(want("a.shop.test", "A", "192.0.2.1"), func() { w.server.DeleteZone(w.zone) })
 	})
 }
+
+// A listing that is throttled at a page continues with this page after the pause, and doesn't begin anew.
+func TestListingContinues(t *testing.T) {
+	withFixture(t, paid, func(w *fixture) {
+		for i := range 950 {
+			w.server.Put(w.zone, cloudflaretest.Record{Name: fmt.Sprintf("n%d.shop.test", i), Type: "A", Content: "192.0.2.1"})
+		}
+		w.arguments = append(w.arguments, "--cloudflare-dns-records-per-page=100")
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		refused := false
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Query.Get("page") == "7" && !refused {
+				refused = true
+				return cloudflaretest.Throttled(20 * time.Second)
+			}
+			return nil
+		}})
+		w.server.Operations()
+		sets, err := p.Records(w.T.Context(), zones[0])
+		if requests := w.server.Operations(); err != nil || len(sets) != 950 || requests[cloudflaretest.ListRecords] != 11 {
+			w.T.Errorf("%d record sets with %v, %v", len(sets), requests, err)
+		}
+	})
+}

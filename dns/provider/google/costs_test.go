@@ -89,3 +89,25 @@ func TestCalls(t *testing.T) {
 		})
 	})
 }
+
+// A listing that is throttled at a page continues with this page after the pause, and doesn't begin anew.
+func TestListingContinues(t *testing.T) {
+	withFixture(t, func(w *fixture) {
+		w.server.Fill(shop, 4_500)
+		p := w.open()
+		zones, err := p.Zones(w.T.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.Calls()
+		pages := 0
+		w.refuseIf(clouddnstest.Exhausted, func(c clouddnstest.Call) bool {
+			pages++
+			return pages == 3
+		})
+		sets, err := p.Records(w.T.Context(), zones[0])
+		if n := len(w.server.Calls()); err != nil || len(sets) < 4_500 || n != 6 {
+			t.Errorf("%d record sets with %d requests, %v", len(sets), n, err)
+		}
+	})
+}
