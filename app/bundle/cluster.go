@@ -131,8 +131,9 @@ func (t *tail) shorten() {
 // end of a secret, which isn't masked.
 func (t *tail) text() []byte {
 	t.shorten()
-	if at := bytes.IndexByte(t.kept, '\n'); t.cut && at >= 0 {
-		return t.kept[at+1:]
+	if !t.cut {
+		return t.kept
 	}
-	return t.kept
+	_, lines, _ := bytes.Cut(t.kept, []byte{'\n'})
+	return lines
 }
