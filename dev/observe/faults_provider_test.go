@@ -73,6 +73,12 @@ func silent() *http.HandlerFunc {
 // startPublisher starts a process that publishes a name with a provider.
 func startPublisher(t *testing.T, w *webhookProvider) *target {
 	t.Helper()
+	return startPublisherWith(t, fmt.Sprintf("provider: webhook, webhook-provider-url: %q, webhook-provider-read-timeout: 1h", w.URL))
+}
+
+// startPublisherWith starts a publisher with these fields of its provider, and variables.
+func startPublisherWith(t *testing.T, provider string, env ...string) *target {
+	t.Helper()
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)
 	cluster.Apply(t, `
@@ -91,8 +97,8 @@ admin: {address: "ADMIN"}
 dns:
   leaderElection: {resourceNamespace: %[2]s}
   publishers:
-    - {name: hook, interval: 1s, source: [service], provider: webhook, webhook-provider-url: %[3]q, webhook-provider-read-timeout: 1h, policy: sync, txt-owner-id: hook, namespace: [%[2]s]}
-`, cluster.Kubeconfig, namespace, w.URL))
+    - {name: hook, interval: 1s, source: [service], %[3]s, policy: sync, txt-owner-id: hook, namespace: [%[2]s]}
+`, cluster.Kubeconfig, namespace, provider), env...)
 }
 
 // A provider refuses each change.
@@ -124,6 +130,21 @@ func TestProviderThrottled(t *testing.T) {
 	awaitMetric(t, p, "external_dns_http_request_duration_seconds_count", time.Minute, positive)
 	prom := newPrometheus(t, p)
 	prom.scrapeOften(120, 80, nil, "SignpostProviderThrottled")
+	prom.wantFiring(0, "SignpostProviderThrottled")
+}
+
+// Route 53 throttles with the status 400. Its library repeats a request for some seconds.
+func TestRoute53Throttled(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
+		response.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(response, `<ErrorResponse><Error><Type>Sender</Type><Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`)
+	}))
+	t.Cleanup(api.Close)
+	p := startPublisherWith(t, "provider: aws", "AWS_ENDPOINT_URL_ROUTE_53="+api.URL, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+	awaitMetric(t, p, "signpost_dns_provider_failing", time.Minute, positive)
+	prom := newPrometheus(t, p)
+	prom.scrapeOften(60, 80, nil, "SignpostProviderThrottled")
 	prom.wantFiring(0, "SignpostProviderThrottled")
 }
 

@@ -133,8 +133,9 @@ var alertTests = map[string]alertTest{
 		good: `signpost_dns_source_failing{P, source="ingress"} 1x5 0x55`,
 	},
 	"SignpostProviderThrottled": {
-		bad:  `external_dns_http_request_duration_seconds_count{P, host="api", path="v1", method="GET", status="429"} 0+1x60`,
-		good: "external_dns_http_request_duration_seconds_count{P, host=\"api\", path=\"v1\", method=\"GET\", status=\"429\"} 7x60\nexternal_dns_http_request_duration_seconds_count{P, host=\"api\", path=\"v1\", method=\"GET\", status=\"200\"} 0+10x60",
+		// Time begins at 0.
+		bad:  `signpost_dns_provider_throttled_until_timestamp_seconds{P} 60+60x60`,
+		good: `signpost_dns_provider_throttled_until_timestamp_seconds{P} 120x60`,
 	},
 	"SignpostPublisherSilent": {
 		// Time begins at 0, where the pod q never looked because it doesn't lead.

@@ -323,6 +323,7 @@ func (p *Publisher) pauseCalls(err error) {
 	p.throttles++
 	if until := time.Now().Add(pause); until.After(p.throttledUntil) {
 		p.throttledUntil, p.throttle = until, nil
+		p.Metrics.throttledUntil.Set(float64(until.Unix()))
 		if pause >= shownThrottle {
 			p.throttle = err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -140,6 +143,9 @@ func TestThrottleIsShown(t *testing.T) {
 		troubles := w.publisher.Troubles()
 		if len(troubles) != 1 || troubles[0].Field != "provider" || !strings.Contains(troubles[0].Reason, "come back next year") || !strings.Contains(troubles[0].Reason, until.UTC().Format("T15:04")) {
 			t.Errorf("troubles %v", troubles)
+		}
+		if got := testutil.ToFloat64(w.publisher.Metrics.throttledUntil); math.Abs(got-float64(until.Unix())) > 60 {
+			t.Errorf("the metric has the end %v, want %v", got, until.Unix())
 		}
 		page, err := w.publisher.Rows(t.Context(), RowFilter{States: []RowState{RowPending}}, 0, 10)
 		if err != nil || len(page.Rows) != 1 || page.Rows[0].Message != "the provider throttles requests" || page.Rows[0].Next.Sub(until).Abs() > time.Minute {

@@ -37,6 +37,7 @@ type Metrics struct {
 	dirty          *prometheus.GaugeVec
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
+	throttledUntil prometheus.Gauge
 	storeFailed    prometheus.Gauge
 	otherInstances *prometheus.GaugeVec
 	applySeconds   *prometheus.HistogramVec
@@ -74,6 +75,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		reasserted:     b.counter("signpost_dns_names_reasserted_total", "Names that were written again unchanged, because the provider can't list what it has."),
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
+		throttledUntil: b.gauge("signpost_dns_provider_throttled_until_timestamp_seconds", "When the last pause ends that began because the provider throttled requests; 0 if it never did."),
 		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
 		otherInstances: b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),

@@ -196,7 +196,7 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 		return stepf("Service", inspect.StepNote, ref, "slices of %s have the address, and there is no Service of that name", name)
 	}
 	var lines []string
-	served, omitted := 0, 0
+	served, omitted, replaced := 0, 0, 0
 	for _, w := range x.ports(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
 		isIt := func(e netip.AddrPort) bool {
 			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
@@ -215,7 +215,11 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 			for _, s := range m.Slices {
 				for _, e := range s.Endpoints {
 					if isIt(e.Addr) {
-						omitted++
+						if servedInOtherFamily(&w.response, e) {
+							replaced++
+						} else {
+							omitted++
+						}
 						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, outcomeTexts[e.Outcome], s.Slice.Name))
 					}
 				}
@@ -229,11 +233,22 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 		s = stepf("Service", inspect.StepOK, ref, "%s is an endpoint of the Service %s, and %s for it", a.Addr(), name, counted(streams, "stream asks", "streams ask"))
 	case omitted > 0:
 		s = stepf("Service", inspect.StepWrong, ref, "%s is in slices of the Service %s, and is not served: explain the Service, which says why", a.Addr(), name)
+	case replaced > 0:
+		s = stepf("Service", inspect.StepNote, ref, "%s is in slices of the Service %s, whose clients get the address of the other IP family", a.Addr(), name)
 	default:
 		s = stepf("Service", inspect.StepNote, ref, "%s is in slices of the Service %s, with other ports", a.Addr(), name)
 	}
 	s.More = lines
 	return s
+}
+
+// servedInOtherFamily reports whether an endpoint is left out because of its IP family, and clients get another
+// address of the same workload.
+func servedInOtherFamily(r *destination.FirstResponse, e catalog.ExplainedEndpoint) bool {
+	return (e.Outcome == catalog.IPv6Preferred || e.Outcome == catalog.IPv6Disabled) &&
+		anyEndpoint(r, func(s *destination.ResponseEndpoint) bool {
+			return s.Target != nil && s.Target.Key == e.Endpoint.Target
+		})
 }
 
 // workload explains a pod or an ExternalWorkload: which Services have it.

@@ -124,6 +124,21 @@ func (w *fixture) slice(service, port, pod string, edits ...func(*catalog.SliceE
 	return w
 }
 
+// dualStack gives the pod web-1 an IPv6 address, with a slice of the Service web.
+func (w *fixture) dualStack() *fixture {
+	ip := netip.MustParseAddr("fd00::7")
+	for _, v := range w.known {
+		if pod, ok := v.(*catalog.Workload); ok {
+			pod.IPs = append(pod.IPs, ip)
+		}
+	}
+	w.known = append(w.known, &catalog.EndpointSlice{
+		Cluster: catalog.LocalCluster, Namespace: "shop", Name: "web-v6", Service: key("web"), AddressType: catalog.IPv6,
+		Subsets: []catalog.Subset{{Ports: []catalog.SubsetPort{{Name: "http", Port: 8080}}, Endpoints: []catalog.SliceEndpoint{{Addresses: []netip.Addr{ip}, Target: podKey("web-1")}}}},
+	})
+	return w
+}
+
 // sliceOfNames adds a slice of the addressType FQDN, which the catalog doesn't have.
 func (w *fixture) sliceOfNames(service string) *fixture {
 	w.objects = append(w.objects, &discoveryv1.EndpointSlice{
@@ -413,6 +428,22 @@ func TestCauses(t *testing.T) {
 			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1"),
 			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
 			verdict: inspect.VerdictOK, summary: "an endpoint of the Service shop/web",
+		},
+		"a dual-stack pod": {
+			fixture: (&fixture{ipv6: true}).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").dualStack(),
+			query:   inspect.Query{Object: &inspect.ObjectRef{Kind: "Pod", Namespace: "shop", Name: "web-1"}},
+			verdict: inspect.VerdictOK, summary: "fd00::7 is an endpoint of the Service shop/web",
+			also: "10.0.0.7 is in slices of the Service shop/web, whose clients get the address of the other IP family",
+		},
+		"the IPv6 address of a dual-stack pod, and IPv6 is off": {
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").slice("web", "http", "web-1").dualStack(),
+			query:   inspect.Query{Address: netip.MustParseAddrPort("[fd00::7]:8080")},
+			verdict: inspect.VerdictOK, summary: "the Pod shop/web-1", also: "for port 80 it is left out: IPv6, which is off, in the slice web-v6",
+		},
+		"the IPv6 address of a pod without another one that is served, and IPv6 is off": {
+			fixture: new(fixture).service("web", app("web")).pod("web-1", "web").dualStack(),
+			query:   inspect.Query{Address: netip.MustParseAddrPort("[fd00::7]:8080")},
+			verdict: inspect.VerdictWrong, summary: "fd00::7 is in slices of the Service shop/web, and is not served",
 		},
 		"a pod that nobody selects": {
 			fixture: new(fixture).service("web", app("wbe")).pod("web-1", "web"),
