@@ -385,7 +385,7 @@ func TestRecordsByName(t *testing.T) {
 	p.Records = []inspect.Record{
 		{Name: "web.example.org", Zone: "example.org", Type: "A"}, {Name: "a.web.example.org", Zone: "example.org", Type: "A"}, {Name: "example.org", Zone: "example.org", Type: "MX"},
 	}
-	p.Zones = []inspect.Zone{{Name: "example.org"}, {Name: "empty.test"}}
+	p.Zones = []inspect.Zone{{Name: ""}, {Name: "example.org"}, {Name: "empty.test"}} // the first one has the names without a zone
 	for argument, want := range map[string]struct {
 		rows int
 		text string

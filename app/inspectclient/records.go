@@ -270,7 +270,9 @@ func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, a := range responses {
 		for _, z := range a.value {
-			names = append(names, z.Name)
+			if z.Name != "" { // else it counts the names without a zone
+				names = append(names, z.Name)
+			}
 		}
 	}
 	slices.Sort(names)

@@ -36,6 +36,7 @@ type fixture struct {
 	status   inspect.Status
 	replicas []inspect.Replica
 	figures  *inspect.Figures // nil for those that the server records
+	leader   string           // of dns; empty if this process leads
 	// arrived is called with the path of each request before it is handled. It may be nil, and is set before
 	// serve.
 	arrived func(path string)
@@ -187,7 +188,10 @@ func (w *fixture) serve(t testing.TB, roles ...string) string {
 	t.Helper()
 	offers := []inspect.Offer{{Role: "destination", Streams: w, Services: w, Explains: w}, {
 		Role: "dns", Records: w, Zones: w, Publishers: []inspect.Publisher{{Queue: w}},
-		Leadership: func() (bool, string) { return true, "" },
+		Leadership: func() (bool, string) {
+			leader := locked(w, func() string { return w.leader })
+			return leader == "", leader
+		},
 	}}
 	if len(roles) > 0 {
 		offers = slices.DeleteFunc(offers, func(o inspect.Offer) bool { return !slices.Contains(roles, o.Role) })

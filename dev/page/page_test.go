@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -202,7 +203,7 @@ func TestApproves(t *testing.T) {
 	b.run(chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(3) input")))
 	b.click("#panel", "Approve…")
 	b.await(`document.querySelector("#confirm").open`)
-	if question := b.text("#confirm"); !strings.Contains(question, "12 deletions and 0 updates will be made in zone example.org, without 1 name: old-02.example.org") {
+	if question := b.text("#confirm"); !strings.Contains(question, "11 deletions and 0 updates will be made in zone example.org, without 1 name: old-02.example.org") {
 		t.Errorf("the question is %q", question)
 	}
 	b.click("#confirm", "Cancel")
@@ -266,6 +267,97 @@ func TestPlanShowsWhatIsApproved(t *testing.T) {
 	if question := b.text("#confirm"); strings.Contains(question, "not been shown") {
 		t.Errorf("the question is %q", question)
 	}
+}
+
+// Ages grow while the page is open, also of what doesn't change otherwise, and the budget of a held plan is the newest.
+func TestAges(t *testing.T) {
+	w := shop()
+	for i := range w.problems {
+		w.problems[i].Since = time.Now()
+	}
+	for i := range w.streams {
+		w.streams[i].Opened = time.Now()
+	}
+	w.plans[0].At = time.Now()
+	b := newTab(t, w.serve(t))
+	for hash, of := range map[string]string{
+		"": `.finding:last-child [data-since]`, "#tab=problems": `tbody [data-since]`, "#tab=streams": `tbody [data-since]`, "#tab=plans": `.plan [data-since]`,
+	} {
+		b.open(hash)
+		b.await(fmt.Sprintf(`(window.age = document.querySelector("#panel %s")?.textContent)`, of))
+		b.await(fmt.Sprintf(`document.querySelector("#panel %s").textContent !== window.age`, of))
+	}
+	w.do(func() { w.plans[0].Spent = budget.Spent{Changes: 7, Limit: 10} })
+	b.open("#tab=plans")
+	b.awaitText("#panel", "7 of at most 10 deletions without approval")
+	w.do(func() { w.plans[0].Spent.Changes = 9 })
+	b.awaitText("#panel", "9 of at most 10 deletions without approval")
+}
+
+// A plan that takes the place of another one, because one more name is held, keeps what was excluded.
+func TestExclusionsStay(t *testing.T) {
+	w := shop()
+	b := newTab(t, w.serve(t))
+	b.open("#tab=plans")
+	b.await(`document.querySelectorAll("#panel .changes li").length === 12`)
+	b.run(chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(1) input")), chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(3) input")))
+	w.do(func() {
+		w.plans = []budget.Plan{planOf("fedcba9876543210", "example.org", 13)}
+		w.plans[0].Changes = w.plans[0].Changes[1:]
+	})
+	b.awaitText("#panel", "fedcba9876543210")
+	b.await(`document.querySelectorAll("#panel .changes li").length === 12`)
+	b.click("#panel", "Approve…")
+	b.await(`document.querySelector("#confirm").open`)
+	if question := b.text("#confirm"); !strings.Contains(question, "11 deletions and 0 updates will be made in zone example.org, without 1 name: old-02.example.org.") {
+		t.Errorf("the question is %q", question)
+	}
+	eval[bool](b, `(document.querySelector("#confirm-token").value = "secret", true)`)
+	b.run(chromedp.KeyEvent(kb.Escape))
+	b.await(`!document.querySelector("#confirm").open && document.querySelector("#confirm-token").value === ""`)
+}
+
+// No page says that no deletions are held before it knows.
+func TestPlansNotRead(t *testing.T) {
+	w := shop()
+	read := make(chan struct{})
+	w.arrived = func(path string) {
+		if path == inspect.PlanPath {
+			<-read
+		}
+	}
+	b := newTab(t, w.serve(t))
+	t.Cleanup(sync.OnceFunc(func() { close(read) }))
+	b.open("#tab=plans")
+	b.awaitText("#panel", "Reading…")
+	b.awaitText("#tiles", "– held deletions in 1 zone")
+}
+
+// The page of a standby names the leader, and does not say that nothing is held or wrong.
+func TestStandby(t *testing.T) {
+	w := shop()
+	w.leader = "signpost-7c9d-k4q_B"
+	w.status.Leading = []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leader: w.leader}}
+	w.problems, w.services, w.streams, w.status.Tables, w.status.Clusters = nil, nil, nil, nil, nil
+	b := newTab(t, w.serve(t))
+	b.open("")
+	b.awaitText("#panel .now", "Nothing is wrong in this process.")
+	b.awaitText("#panel", "What only a leader knows is not checked here: see the page of the leader of dns (signpost-7c9d-k4q).")
+	b.click("#tabs", "Held plans")
+	b.awaitText("#panel", "this process does not lead: ask the leader, signpost-7c9d-k4q")
+	allow(b, "409")
+	w.do(func() {
+		w.leader = ""
+		w.status.Leading = []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leads: true, Leader: "signpost-7c9d-x2x_A"}}
+		w.plans = nil
+	})
+	b.awaitText("#panel", "No deletions wait for approval.")
+	w.do(func() {
+		w.leader = "signpost-7c9d-k4q_B"
+		w.status.Leading = []inspect.Leading{{Role: "dns", Lease: "signpost/dns", Leader: w.leader}}
+	})
+	b.awaitText("#panel", "this process does not lead: ask the leader, signpost-7c9d-k4q")
+	allow(b, "409")
 }
 
 // TestRoles shows that a process without a role has no lists of that role.

@@ -1,7 +1,7 @@
 // The page: header, numbers, lists, and what keeps them up to date.
 
 import { Failed, get, listen } from "./api.js";
-import { byId, clock, count, keep, longestOpen, make, number, painted, put, say, show, since, state } from "./dom.js";
+import { age, byId, clock, count, grow, keep, leaderName, longestOpen, make, number, painted, put, say, show, state } from "./dom.js";
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
 import { Figures } from "./figures.js";
@@ -12,6 +12,8 @@ import { Plans } from "./plans.js";
 
 const panel = byId("panel");
 let status = null, plans = [], zones = [];
+// plansUnknown says why the plans are not known; empty if they are.
+let plansUnknown = "Reading…";
 // lacking are the lists that the process doesn't have.
 const lacking = new Set();
 // place is what is shown.
@@ -54,7 +56,7 @@ function ask(q) {
 function header() {
   const pairs = [["process", status.process], ["version", status.version], ["roles", (status.roles ?? []).join(", ") || "none"]];
   for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([show(l.role, 30) + " led by", l.leads ? "this process" : l.leader ? leaderName(l.leader) : "nobody known"]);
-  pairs.push(["up for", since(status.started)]);
+  pairs.push(["up for", age(status.started)]);
   put(byId("process"), ...pairs.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
   put(byId("ready"), state(status.ready ? "ready" : "not ready"));
   byId("remarks").replaceChildren(...remarks().map((d) => {
@@ -64,9 +66,6 @@ function header() {
   }));
   document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
 }
-
-// leaderName is the pod in the identity of a leader, which ends in an underscore and random text.
-const leaderName = (identity) => identity.split("_")[0];
 
 // remarks are the lines of /ready that aren't shown elsewhere: the header has the leaders, and the list of what is wrong
 // now has what a process that isn't ready waits for.
@@ -84,8 +83,8 @@ function tiles() {
   if (c.streams !== undefined) all.push(tile("streams", number(c.streams), { tab: "streams" }), tile("streams behind", number(c.streamsBehind ?? 0), { tab: "streams", states: ["behind"] }, bad(c.streamsBehind, "wrong")));
   if (c.records) all.push(recordTile(c.records));
   if (c.heldPlans !== undefined) {
-    const deletions = plans.reduce((sum, p) => sum + p.deletions, 0);
-    all.push(tile(c.heldPlans ? `held deletions in ${count(c.heldPlans, "zone")}` : "held deletions", number(deletions), { tab: "plans" }, bad(c.heldPlans, "held")));
+    const held = plans.reduce((sum, p) => sum + p.deletions + p.updates, 0), label = plans.some((p) => p.updates) ? "held changes" : "held deletions";
+    all.push(tile(c.heldPlans ? `${label} in ${count(c.heldPlans, "zone")}` : label, c.heldPlans && !held ? "–" : number(held), { tab: "plans" }, bad(c.heldPlans, "held")));
   }
   if (c.problems !== undefined) all.push(tile("problems", number(c.problems), { tab: "problems" }, bad(c.problems, "held")));
   if (status.clusters?.length) {
@@ -149,7 +148,7 @@ function open(tab) {
 
 function planView() {
   planList.mount();
-  planList.show(plans);
+  planList.show(plans, plansUnknown);
   return { tab: "plans" };
 }
 
@@ -251,12 +250,14 @@ function listView(tab) {
 async function readPlans() {
   try {
     plans = (await get("/plan")).plans ?? [];
+    plansUnknown = "";
     lacking.delete("plans");
   } catch (err) {
+    plansUnknown = err.message;
     if (err.code === 404 || err.code === 409) plans = [];
     if (err.code === 404) lacking.add("plans");
   }
-  if (view?.tab === "plans") planList.show(plans);
+  if (view?.tab === "plans") planList.show(plans, plansUnknown);
   if (status) tiles();
 }
 
@@ -277,6 +278,7 @@ function took(s) {
   if (before && before.ready !== s.ready) note(state(s.ready ? "ready" : "not ready"), " this process");
   for (const l of s.leading ?? []) {
     const old = before?.leading?.find((o) => o.role === l.role && o.lease === l.lease);
+    if (old && old.leads !== l.leads) readAgain();
     if (old && (old.leads !== l.leads || old.leader !== l.leader)) note("the leader of ", l.role, " is ", l.leads ? "this process" : l.leader || "unknown");
   }
   tabs();
@@ -402,5 +404,6 @@ firstRows().then(() => {
 });
 setInterval(() => {
   view?.tick?.();
+  grow();
   check();
 }, 1000);

@@ -102,6 +102,15 @@ export function length(seconds) {
 // since is how long ago a time was.
 export const since = (time) => length(Math.max(0, (Date.now() - Date.parse(time)) / 1000));
 
+// age is an element that shows how long ago a time was. grow keeps all of these up to date.
+export function age(time) {
+  const e = make("span", {}, since(time));
+  e.dataset.since = time;
+  return e;
+}
+
+export const grow = () => document.querySelectorAll("[data-since]").forEach((e) => say(e, since(e.dataset.since)));
+
 // clock is the time of day.
 export const clock = (time = Date.now()) => new Date(time).toLocaleTimeString("en-GB");
 
@@ -124,3 +133,6 @@ export function state(word) {
 
 // objectText is KIND/NAMESPACE/NAME, as it can be asked about.
 export const objectText = (o) => [o.kind, o.namespace, o.name].filter(Boolean).join("/");
+
+// leaderName is the pod in the identity of a leader, which ends in an underscore and random text.
+export const leaderName = (identity) => identity.split("_")[0];

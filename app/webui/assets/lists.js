@@ -1,6 +1,6 @@
 // The lists: a table that the server filters and pages, and what its columns are.
 
-import { clock, count, length, longestOpen, make, number, objectText, painted, put, say, show, since, state } from "./dom.js";
+import { age, clock, count, length, longestOpen, make, number, objectText, painted, put, say, show, state } from "./dom.js";
 import { get } from "./api.js";
 import { request, streamStates } from "./place.js";
 
@@ -58,7 +58,7 @@ export const lists = {
       ["Endpoints", (s) => [s.method === "GetProfile" ? "–" : number(s.endpoints)], "number"],
       ["Version", (s) => [s.sent === s.current ? number(s.sent) : `${number(s.sent)} of ${number(s.current)}`], "number"],
       ["Lag", (s) => [s.state === "synced" && !s.lagSeconds ? "–" : length(lagNow(s))], "number lag"],
-      ["Open for", (s) => [since(s.opened)], "number"],
+      ["Open for", (s) => [age(s.opened)], "number"],
     ],
     note: (page) => `Those that lack something come first.${page.total ? "" : " Nobody has a stream open now."}`,
   },
@@ -81,7 +81,7 @@ export const lists = {
       ["Object", (p, ask) => [asked(objectText(p.object), objectText(p.object), ask), p.object.cluster ? faint("cluster ", p.object.cluster) : null]],
       ["Field", (p) => [p.field || "–", p.value ? faint(p.value) : null]],
       ["Reason", (p) => [long(p.reason, "")]],
-      ["For", (p) => [since(p.since)], "number"],
+      ["For", (p) => [age(p.since)], "number"],
     ],
     note: (page) => (page.total ? "Parts of objects that can't be used. The rest of each object is." : "Nothing of any object is unusable."),
   },
@@ -95,7 +95,7 @@ export const fixed = {
       ["State", (c) => [state(c.state)], "short"],
       ["Cluster", (c) => [c.name, c.trustDomain ? faint("trust domain ", c.trustDomain) : null]],
       ["Objects", (c) => [number(c.objects)], "number"],
-      ["For", (c) => [since(c.since)], "number"],
+      ["For", (c) => [age(c.since)], "number"],
       ["Server", (c) => [c.server || "–", faint("Secret ", c.secret)]],
       ["Reason", (c) => [c.reason ? long(c.reason, "") : "–"]],
     ],

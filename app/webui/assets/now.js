@@ -1,6 +1,6 @@
 // What is wrong now, the worst first, as `signpost now` says it.
 
-import { clock, count, longestOpen, make, number, show, since, state } from "./dom.js";
+import { age, clock, count, leaderName, longestOpen, make, number, show, state } from "./dom.js";
 import { get } from "./api.js";
 import { request } from "./place.js";
 import { Replicas } from "./replicas.js";
@@ -28,7 +28,7 @@ function item(f, ask, open) {
   return make("li", { class: "finding is-" + (wrong ? "wrong" : "held"), key: [f.area, f.subject, f.cause, f.explain].join("|") },
     make("div", { class: "what" }, state(wrong ? "wrong" : "warning"), f.explain ? make("button", { class: "link", type: "button", click: () => ask(f.explain) }, f.subject) : make("strong", {}, f.subject),
       more > 0 ? make("span", { class: "faint" }, `and ${number(more)} more`) : null,
-      f.since ? make("span", { class: "faint" }, `for ${since(f.since)}`) : null),
+      f.since ? make("span", { class: "faint" }, "for ", age(f.since)) : null),
     text("said", f.cause),
     f.others?.length ? text("faint", f.others.join(", ") + (more > f.others.length ? ", …" : "")) : null,
     tab ? make("button", { class: "link faint", type: "button", click: () => open(tab) }, words[f.area]) : null);
@@ -92,9 +92,10 @@ export class Now {
   show(now) {
     const all = now.findings ?? [];
     const errors = all.filter((f) => f.severity === "error").length;
+    const others = (this.statusNow()?.leading ?? []).filter((l) => l.lease && !l.leads && l.leader).map((l) => `${l.role} (${leaderName(l.leader)})`).join(", ");
     if (all.length) this.say(errors ? "wrong" : "held", `${count(all.length + (now.omitted ?? 0), "cause")}`, `${number(now.total)} ${now.total === 1 ? "thing is" : "things are"} not as objects ask for`);
     else if (now.unknown?.length) this.say("unknown", "Not all is known", "Nothing that is known is wrong");
-    else this.say("well", "Nothing is wrong", "");
+    else this.say("well", others ? "Nothing is wrong in this process" : "Nothing is wrong", "");
     const lines = all.map((f) => item(f, this.ask, this.open));
     // A list that says the same stays, so that it keeps the focus.
     const same = JSON.stringify(all);
@@ -106,6 +107,7 @@ export class Now {
       this.shown = same;
     }
     const parts = [`Checked at ${clock(now.checked)}.`];
+    if (others) parts.push(`What only a leader knows is not checked here: see the page of the leader of ${show(others, 300)}.`);
     if (now.omitted) parts.push(`${number(now.omitted)} causes are left out.`);
     for (const u of now.unknown ?? []) parts.push(`Not known: ${show(u)}.`);
     this.note.textContent = parts.join(" ");

@@ -1,12 +1,13 @@
 // Plans that wait for approval, and how they get it.
 
 import { approve, get } from "./api.js";
-import { byId, clock, count, make, number, put, show, since, state } from "./dom.js";
+import { age, byId, clock, count, make, number, put, say, show, state } from "./dom.js";
 
 const zoneOf = (p) => p.zone + (p.publisher ? ` (publisher ${p.publisher})` : "");
 
-// keyOf identifies a plan among those of all publishers.
-const keyOf = (p) => JSON.stringify([p.publisher ?? "", p.zone, p.zoneId ?? "", p.hash]);
+// placeOf identifies the zone of a plan, and keyOf the plan, among those of all publishers.
+const placeOf = (p) => JSON.stringify([p.publisher ?? "", p.zone, p.zoneId ?? ""]);
+const keyOf = (p) => placeOf(p) + p.hash;
 
 // some are the first texts of a list, and how many others there are.
 const some = (list, most = 4) => list.slice(0, most).join(" ") + (list.length > most ? ` and ${number(list.length - most)} more` : "");
@@ -28,14 +29,19 @@ export class Plans {
     this.list = make("div", { class: "plans" });
     this.done = make("p", { class: "notice well", role: "status" });
     this.done.hidden = true;
-    this.none = make("p", { class: "faint" }, "No deletions wait for approval.");
+    this.none = make("p", { class: "faint" });
   }
 
   mount() { put(this.panel, this.done, this.none, this.list); }
 
-  show(plans) {
-    this.none.hidden = plans.length > 0;
-    const next = new Map(plans.map((p) => [keyOf(p), this.cards.get(keyOf(p)) ?? new Card(p, (a) => this.approved(a))]));
+  // show shows the plans. unknown says why they can't be known now, and is empty if they are. A plan that replaces another
+  // one of its zone takes over what is excepted there.
+  show(plans, unknown) {
+    say(this.none, unknown || "No deletions wait for approval.");
+    this.none.hidden = plans.length > 0 && !unknown;
+    const before = new Map([...this.cards.values()].map((card) => [placeOf(card.plan), card.except]));
+    const next = new Map(plans.map((p) => [keyOf(p), this.cards.get(keyOf(p)) ?? new Card(p, (a) => this.approved(a), before.get(placeOf(p)))]));
+    for (const p of plans) next.get(keyOf(p)).update(p);
     for (const [key, card] of this.cards) if (!next.has(key)) card.element.remove();
     for (const [key, card] of next) if (!this.cards.has(key)) this.list.append(card.element);
     this.cards = next;
@@ -49,12 +55,13 @@ export class Plans {
 }
 
 class Card {
-  constructor(plan, approved) {
+  constructor(plan, approved, except) {
     this.plan = plan;
     this.approved = approved;
-    this.except = new Set();
+    this.except = new Set(except);
     this.shown = [];
     this.next = 0;
+    this.budget = make("p", { class: "faint" });
     this.changes = make("ul", { class: "changes" });
     this.more = make("button", { type: "button", click: () => this.read() }, "Show more");
     this.button = make("button", { type: "button", class: "danger", click: () => this.confirm() }, "Approve…");
@@ -62,10 +69,16 @@ class Card {
     this.failed.hidden = true;
     this.element = make("article", { class: "plan", label: "Plan of " + show(plan.zone) },
       make("div", { class: "plan-head" }, state("held"), make("h3", {}, plan.zone), plan.publisher ? make("span", { class: "faint" }, "publisher ", plan.publisher) : null, make("code", {}, plan.hash)),
-      make("p", {}, `${count(plan.deletions, "deletion")}${plan.updates ? ` and ${count(plan.updates, "update")}` : ""} (${count(plan.owned, "owned record set")}) ${plan.deletions + plan.updates === 1 ? "has" : "have"} waited for approval for ${since(plan.at)}. Uncheck a name to exclude all its records.`),
-      plan.limit ? make("p", { class: "faint" }, `${number(plan.spent ?? 0)} of at most ${count(plan.limit, "deletion")} without approval ${plan.spent === 1 ? "was" : "were"} made in the last minutes${plan.room ? `; there is room for these at ${clock(plan.room)}` : ""}.`) : null,
-      this.changes, this.failed, make("div", { class: "buttons" }, this.more, this.button));
+      make("p", {}, `${count(plan.deletions, "deletion")}${plan.updates ? ` and ${count(plan.updates, "update")}` : ""} (${count(plan.owned, "owned record set")}) ${plan.deletions + plan.updates === 1 ? "has" : "have"} waited for approval for `, age(plan.at), ". Uncheck a name to exclude all its records."),
+      this.budget, this.changes, this.failed, make("div", { class: "buttons" }, this.more, this.button));
     this.read();
+  }
+
+  // update shows what changes while a plan is held: the budget of its zone.
+  update(plan) {
+    this.plan = plan;
+    this.budget.hidden = !plan.limit;
+    say(this.budget, `${number(plan.spent ?? 0)} of at most ${count(plan.limit ?? 0, "deletion")} without approval ${plan.spent === 1 ? "was" : "were"} made in the last minutes${plan.room ? `; there is room for these at ${clock(plan.room)}` : ""}.`);
   }
 
   async read() {
@@ -75,12 +88,19 @@ class Card {
       this.changes.append(...(page.changes ?? []).map((c) => this.change(c)));
       this.next = page.next ?? 0;
       this.more.hidden = !this.next;
+      if (!this.next) this.forget();
       this.failed.hidden = true;
     } catch (err) {
       this.failed.hidden = false;
       put(this.failed, err.message);
     }
     this.more.disabled = false;
+  }
+
+  // forget forgets the exceptions that another plan had and this one, of which all is shown, has not.
+  forget() {
+    const names = new Set(this.shown.map((c) => c.name));
+    for (const name of this.except) if (!names.has(name)) this.except.delete(name);
   }
 
   change(c) {
@@ -104,20 +124,21 @@ class Card {
   confirm() {
     const { plan } = this, dialog = byId("confirm"), yes = byId("confirm-yes"), no = byId("confirm-no"), failed = byId("confirm-failed"), token = byId("confirm-token");
     const except = [...this.except], hidden = plan.deletions + plan.updates - this.shown.length;
-    put(byId("confirm-text"), make("strong", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")}`), " will be made in zone ", make("strong", {}, zoneOf(plan)),
+    const kept = this.shown.filter((c) => this.except.has(c.name)), deletions = kept.filter((c) => c.action === "delete").length;
+    const made = `${count(plan.deletions - deletions, "deletion")} and ${count(plan.updates - (kept.length - deletions), "update")}`;
+    put(byId("confirm-text"), make("strong", {}, made), " will be made in zone ", make("strong", {}, zoneOf(plan)),
       except.length ? `, without ${count(except.length, "name")}: ${except.slice(0, 5).map((n) => show(n, 80)).join(", ")}${except.length > 5 ? " and others" : ""}.` : ".",
       hidden > 0 ? make("strong", {}, ` ${number(hidden)} of these changes ${hidden === 1 ? "has" : "have"} not been shown on this page.`) : null);
     put(byId("confirm-how"), `kubectl create token ACCOUNT -n NAMESPACE --audience signpost.dev/approve/${show(plan.hash, 80)}`);
     failed.hidden = true;
     yes.disabled = false;
-    token.value = "";
+    dialog.onclose = () => { token.value = ""; };
     no.onclick = () => dialog.close();
     yes.onclick = async () => {
       // One click is one request.
       yes.disabled = true;
       try {
         this.approved(await approve(plan, except, token.value.trim()));
-        token.value = "";
         dialog.close();
       } catch (err) {
         failed.hidden = false;
