@@ -216,6 +216,24 @@ func TestNow(t *testing.T) {
 	}
 }
 
+// Failing requests for a Lease are an error if no process is known to lead, because nobody writes then.
+func TestLeaseTrouble(t *testing.T) {
+	for leader, want := range map[string]Severity{"": SeverityError, "other": SeverityWarning} {
+		s := New(Config{
+			Status: func() Status {
+				return Status{Ready: true, Leading: []Leading{{Role: "controllers", Lease: "a/b", Leader: leader, Trouble: "leases is forbidden"}}}
+			},
+			Problems: func() []Problem {
+				return []Problem{{Object: ObjectRef{Kind: "Lease", Namespace: "a", Name: "b"}, Reason: "leases is forbidden"}}
+			},
+		})
+		now := decodeResponse[Now](t, ask(s, NowPath))
+		if len(now.Findings) != 1 || now.Findings[0].Severity != want || strings.Contains(now.Findings[0].Cause, "nobody writes") != (leader == "") {
+			t.Errorf("with the leader %q: %+v", leader, now.Findings)
+		}
+	}
+}
+
 // A process without problems has no findings, and failed checks are unknown.
 func TestNothingIsWrong(t *testing.T) {
 	w := &fixture{services: []Service{{Namespace: "shop", Name: "web", State: ServiceServed}}}

@@ -516,6 +516,13 @@ func spentText(p Plan) string {
 	return text
 }
 
+// isLeaderless reports whether an object is a Lease for which requests fail, so that its leader is unknown.
+func (f *search) isLeaderless(o ObjectRef) bool {
+	return o.Kind == "Lease" && f.server.config.Status != nil && slices.ContainsFunc(f.server.config.Status().Leading, func(l Leading) bool {
+		return l.Trouble != "" && !l.Leads && l.Leader == "" && l.Lease == o.Namespace+"/"+o.Name
+	})
+}
+
 // problems adds the parts of objects that can't be used.
 func (f *search) problems(context.Context) {
 	all := f.server.allProblems()
@@ -524,7 +531,11 @@ func (f *search) problems(context.Context) {
 		if p.Field != "" && p.Object.Kind != "Publisher" {
 			text = p.Field + ": " + text
 		}
-		f.add(Finding{Area: AreaProblem, Severity: SeverityWarning, Subject: p.Object.Title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
+		severity := SeverityWarning
+		if f.isLeaderless(p.Object) {
+			severity, text = SeverityError, text+": no process is known to lead, and nobody writes until one does"
+		}
+		f.add(Finding{Area: AreaProblem, Severity: severity, Subject: p.Object.Title(), Explain: p.Object.String(), Cause: text, Since: new(p.Since)})
 	}
 	f.more(AreaProblem, SeverityWarning, len(all)-maxSubjects, "problems", "signpost problems")
 }
