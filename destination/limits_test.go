@@ -74,7 +74,7 @@ func TestRequestLimits(t *testing.T) {
 				if n := strings.Count(log, "\n"); n != tc.logged || len(log) > 300*tc.logged || strings.Contains(log, "secret") {
 					t.Errorf("%d lines with %d bytes, want %d and no secret:\n%.1000s", n, len(log), tc.logged, log)
 				}
-				if named := strings.Contains(log, fmt.Sprintf("limit=%s from=", tc.why)); named == (tc.want == "open") {
+				if named := strings.Contains(log, fmt.Sprintf("limit=%s client=", tc.why)); named == (tc.want == "open") {
 					t.Errorf("the log names a refused client: %t\n%s", named, log)
 				}
 				f.settle()

@@ -194,9 +194,7 @@ func (r *dnsRole) offer() inspect.Offer {
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
 	actors := []run.Actor{{Name: "dns leader", Run: func(ctx context.Context) error { return r.lead(ctx, settled) }}}
-	if r.leadership.elector != nil {
-		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx) }})
-	}
+	actors = append(actors, r.unled.actors("dns")...)
 	actors = append(actors, run.Actor{Name: "rotation of secrets", Run: r.rotation.run})
 	if r.sender != nil {
 		actors = append(actors, run.Actor{Name: "events", Run: r.sender.Run})

@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/sanitize"
 )
 
@@ -110,6 +111,14 @@ func (u *unled) names() (names []string, sentence string) {
 	}
 	return names, fmt.Sprintf("%s %s: %s has the Lease %s and %s (%s): %s", u.nobody, sanitize.List(names, maxNames, sanitize.Name),
 		sanitize.Name(leader), u.leadership.lease, u.otherwise, sanitize.List(led, maxNames, sanitize.Name), u.advice)
+}
+
+// actors returns the comparison while the process runs; none without leader election.
+func (u *unled) actors(name string) []run.Actor {
+	if u.leadership.elector == nil {
+		return nil
+	}
+	return []run.Actor{{Name: name + " standby", Run: u.run}}
 }
 
 // run updates the metric. It reports once when the leader lacks work of this process, and once when

@@ -109,10 +109,8 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 
 // actors returns what runs while the process does.
 func (w *writer) actors(name string, settled <-chan struct{}) []run.Actor {
-	return []run.Actor{
-		{Name: name, Run: func(ctx context.Context) error { return w.run(ctx, settled) }},
-		{Name: name + " standby", Run: w.unled.run},
-	}
+	writing := run.Actor{Name: name, Run: func(ctx context.Context) error { return w.run(ctx, settled) }}
+	return append([]run.Actor{writing}, w.unled.actors(name)...)
 }
 
 // details returns the leader, controllers that it doesn't run, and failing writes of this process, for /ready.

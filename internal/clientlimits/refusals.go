@@ -30,10 +30,10 @@ func (l *RefusalLog) Refused(why Refusal, client ClientID) {
 	}
 	l.mu.Unlock()
 	line.Do(func() {
-		from := client.String()
+		who := client.String()
 		if isOtherHost(client) {
-			from = client.Addr().String()
+			who = client.Addr().String()
 		}
-		l.log.Warn("Refused a client that sent or asked for more than a limit allows", "limit", string(why), "from", from)
+		l.log.Warn("Refused a client that sent or asked for more than a limit allows", "limit", string(why), "client", who)
 	})
 }

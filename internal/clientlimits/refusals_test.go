@@ -19,13 +19,13 @@ func TestRefusalLog(t *testing.T) {
 			l.Refused(RefusedPending, host)
 			l.Refused(RefusedQueryOfClient, local)
 		}
-		if got := text.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "limit=pending_requests from=10.0.0.7\n") ||
-			!strings.Contains(got, "limit=questions_per_client from=127.0.0.1:4711\n") {
+		if got := text.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "limit=pending_requests client=10.0.0.7\n") ||
+			!strings.Contains(got, "limit=questions_per_client client=127.0.0.1:4711\n") {
 			t.Errorf("the log has\n%s", got)
 		}
 		time.Sleep(logInterval)
 		l.Refused(RefusedPending, host)
-		if n := strings.Count(text.String(), "from=10.0.0.7\n"); n != 2 {
+		if n := strings.Count(text.String(), "client=10.0.0.7\n"); n != 2 {
 			t.Errorf("after the interval there are %d lines", n)
 		}
 	})
